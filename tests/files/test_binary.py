@@ -1,5 +1,6 @@
 """Matrix Market, MATLAB and numpy files: against SciPy, and when they are damaged."""
 
+import contextlib
 import gzip
 import io
 import os
@@ -96,9 +97,33 @@ def test_matlab_sparse_cells_and_other_variables(tmp_path, rng):
     np.testing.assert_array_equal(read.data, A)
     assert read.names == names.tolist()
     assert read.target.tolist() == [1, 0, 1, 0, 1]
+    with pytest.raises(FormatError, match="has no array 's'; it has K, cube, empty"):
+        read_matrix(path, key="s")
     scipy.io.savemat(path, {"K": A + 1j})
-    with pytest.raises(FormatError, match="complex128"):
+    with pytest.raises(FormatError, match=r"got shape \(5, 5\), dtype complex128"):
         read_matrix(path)
+
+
+def test_whole_numbers_of_matlab_stay_whole(tmp_path):
+    path = tmp_path / "K.mat"
+    whole = np.array([3, 4], dtype=np.int32)
+    scipy.io.savemat(path, {"K": np.eye(2), "names": whole, "y": whole})
+    read = read_matrix(path)
+    assert read.names == ["3", "4"]
+    assert read.target.dtype == np.int32
+
+
+def test_no_changed_bit_of_packed_matlab_changes_a_number(tmp_path):
+    K = np.arange(25.0).reshape(5, 5)
+    path = tmp_path / "K.mat"
+    scipy.io.savemat(path, {"K": K}, do_compression=True)
+    content = path.read_bytes()
+    for place in range(8 * 136, 8 * len(content)):
+        damaged = bytearray(content)
+        damaged[place // 8] ^= 1 << place % 8
+        path.write_bytes(damaged)
+        with contextlib.suppress(FormatError):
+            np.testing.assert_array_equal(read_matrix(path).data, K)
 
 
 def test_matlab_of_other_versions_is_named(tmp_path, write):

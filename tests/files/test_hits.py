@@ -230,6 +230,15 @@ def test_damaged_npz(tmp_path, m8):
         read_hits(path)
 
 
+@pytest.mark.parametrize("name", ["#1", " a", "a\u00a0"])
+def test_hits_of_names_that_a_table_would_lose_are_not_written(tmp_path, name):
+    hits = Named(scipy.sparse.eye_array(2, format="csr"), [name, "b"])
+    with pytest.raises(ValueError, match="cannot stand in a table; use"):
+        write_hits(tmp_path / "hits.tsv", hits)
+    write_hits(tmp_path / "hits.npz", hits)
+    assert read_hits(tmp_path / "hits.npz").names == hits.names
+
+
 @pytest.mark.parametrize("suffix", [".tsv", ".csv", ".npz"])
 def test_written_hits_are_read_again(tmp_path, suffix):
     data = scipy.sparse.random_array((4, 3), density=0.5, random_state=0).tocsr()

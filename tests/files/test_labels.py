@@ -135,6 +135,28 @@ def test_labels_of_a_numpy_file(tmp_path):
     np.save(tmp_path / "y.npy", np.eye(2))
     with pytest.raises(FormatError, match=r"expected labels, got shape \(2, 2\)"):
         read_labels(tmp_path / "y.npy")
+    np.save(tmp_path / "y.npy", np.array([b"a", b"b"]))
+    with pytest.raises(FormatError, match=r"expected labels, got .* of \|S1"):
+        read_labels(tmp_path / "y.npy")
+
+
+@pytest.mark.parametrize(
+    "labels", [[1.5, 2.0], [True, False], ["1", "2"], ["y", "1", "2"], [" a", "'=x"]]
+)
+def test_labels_of_a_numpy_file_keep_their_type(tmp_path, labels):
+    labels = np.array(labels)
+    np.save(tmp_path / "y.npy", labels)
+    read = read_labels(tmp_path / "y.npy").data
+    assert read.dtype == labels.dtype
+    assert read.tolist() == labels.tolist()
+
+
+def test_a_label_too_many_is_no_header(tmp_path, write):
+    np.save(tmp_path / "y.npy", ["a", "b", "a", "c"])
+    for path in (tmp_path / "y.npy", write("y.txt", "a\nb\na\nc\n")):
+        with pytest.raises(FormatError, match="has 4 labels for 3 items"):
+            read_labels(path, n_items=3)
+    assert read_labels(write("y.txt", "kind\nb\na\nc\n"), n_items=3).data.size == 3
 
 
 def test_blanks_inside_labels(write):

@@ -101,6 +101,9 @@ def test_text_among_numbers_is_located(write):
     for text, message in {
         "1,2\n2,1_0\n": "line 2, column 2: expected a number, got '1_0'",
         "2;3\n1;1.234,5\n": "line 2, column 2: expected a number",
+        "x,2\n2,1\n": "line 1, column 1: expected a number, got 'x'",
+        "1;1.234,5\n2;3\n": "line 1, column 2: expected a number, got '1.234,5'",
+        "0,1O,3\n10,0,1\n3,1,0\n": "line 1, column 2: expected a number, got '1O'",
         "1;0,5\n0.5;3\n": "line 2, column 1: .* decimal commas and points in one file",
         '1,2\n"3,4\n': "line 2: a quote is opened and not closed",
         '1,2\n"3"x,4\n': "line 2, column 1: text behind a closing quote",
@@ -108,6 +111,12 @@ def test_text_among_numbers_is_located(write):
     }.items():
         with pytest.raises(FormatError, match=message):
             read_matrix(write("K.csv", text))
+
+
+def test_names_that_read_as_numbers_are_names_in_quotes(write):
+    read = read_matrix(write("K.csv", '"1",2,3\n"x",4,5\n"7",6,7\n'))
+    assert read.names == ["1", "x", "7"]
+    assert read.data.tolist() == [[2, 3], [4, 5], [6, 7]]
 
 
 def test_a_comma_is_decimal_only_where_it_separates_nothing(write):

@@ -81,7 +81,9 @@ def test_file_holds_the_matrix_and_nothing_else_is_left(X, tmp_path):
     np.testing.assert_allclose(K, rbf_kernel(X, gamma=2.0), rtol=1e-14)
     assert os.listdir(tmp_path) == ["K.npy"]
     np.testing.assert_array_equal(np.load(out), K)
-    with pytest.raises(FileExistsError, match=r"K\.npy exists"):
+    with pytest.raises(
+        FileExistsError, match=r"exists; remove it or choose another name$"
+    ):
         kernel_matrix("rbf", X, out=out)
 
 

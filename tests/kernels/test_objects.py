@@ -101,9 +101,9 @@ def test_bad_series_are_named(name):
         kernel([[1.0, 2.0], [1.0, 2.0, np.nan]])
     with pytest.raises(ValueError, match=r"Y\[0\] has shape \(0,\)"):
         kernel([[1.0]], [[]])
-    with pytest.raises(ValueError, match=r"one shape, got \[1, 2\]"):
+    with pytest.raises(ValueError, match=r"one shape .*channels.*, got \[1, 2\]"):
         kernel([[1.0, 2.0], [[1.0, 2.0], [3.0, 4.0]]])
-    with pytest.raises(ValueError, match=r"one shape, got \[1, 2\]"):
+    with pytest.raises(ValueError, match=r"one shape .*channels.*, got \[1, 2\]"):
         kernel([[1.0, 2.0]], [[[1.0, 2.0], [3.0, 4.0]]])
     with pytest.raises(ValueError, match=r"X\[0\] must be a series of numbers"):
         kernel(["abc"])

@@ -157,6 +157,7 @@ def test_a_name_has_one_owner(registry):
     [
         ("precomputed", letters_kernel, {}, "precomputed"),
         ("two words", letters_kernel, {}, "letters, digits and underscores"),
+        ("letters", 3, {}, "function must be a callable, got 3"),
         (
             "letters",
             letters_kernel,

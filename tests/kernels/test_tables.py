@@ -138,6 +138,7 @@ def test_complete_tables_are_positive_definite_others_not_always():
         (["abc"], TypeError, "row of a table"),
         ([1.0, 2.0], TypeError, "row of a table"),
         ([(1.0, "a"), (2.0,)], ValueError, "has 1 entries"),
+        ([(), ()], ValueError, "has 0 entries"),
         ([(np.inf,)], TypeError, "has inf"),
         ([(np.datetime64("2026-01-01"),)], TypeError, "datetime64"),
     ],
@@ -159,6 +160,20 @@ def test_what_is_no_table_is_refused(table, error, words):
 def test_bad_ranges_are_refused(ranges, words):
     with pytest.raises(ValueError, match=words):
         gower_kernel([(1.0, "a"), (2.0, "b")], ranges=ranges)
+
+
+@pytest.mark.parametrize("entry", ["2", "nan", "inf", True])
+def test_what_is_no_number_is_refused_in_a_column_of_numbers(entry):
+    table = [(1.0, "a"), (3.0, "b")]
+    kernel = Kernel("gower").fit(table)
+    with pytest.raises(ValueError, match=f"column 0 holds numbers, got {entry!r}"):
+        kernel([(entry, "a")], table)
+
+
+def test_two_columns_may_have_one_title():
+    rows = [(1.0, "a"), (3.0, "b"), (2.0, "a")]
+    frame = pd.DataFrame(rows, columns=["x", "x"])
+    np.testing.assert_array_equal(gower_kernel(frame), gower_kernel(rows))
 
 
 def test_frames_with_other_columns_are_refused(patients):

@@ -47,6 +47,19 @@ def test_every_estimator_survives_the_file(estimator, tmp_path):
     assert set(vars(loaded)) == set(vars(model))
 
 
+@pytest.mark.parametrize("form", ["max", "centred"])
+def test_similarities_settled_on_training_items_survive_the_file(tmp_path, form):
+    words, y = ["abc", "abd", "xyz", "xyy", "ab", "xz"], [0, 0, 1, 1, 0, 1]
+    settings = {"kernel": "edit", "kernel_params": {"similarity": form}}
+    model = SpectrumSVC(**settings).fit(words, y)
+    loaded = load_model(save_model(model, tmp_path / "m.krein"))
+    new = ["abb", "xxx"]
+    np.testing.assert_array_equal(scores(loaded, new), scores(model, new))
+    skops = pytest.importorskip("skops.io", reason="skops is not installed")
+    again = skops.loads(skops.dumps(model), trusted=krein.trusted_types())
+    np.testing.assert_array_equal(scores(again, new), scores(model, new))
+
+
 def test_several_classes_and_probabilities(tmp_path):
     X, y = data(36, classes=3)
     model = SpectrumSVC("flip", kernel="tl1", probability=True).fit(X, y)

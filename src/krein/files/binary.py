@@ -42,6 +42,7 @@ _TYPES = dict(zip((*range(1, 8), 9, 12, 13, 16, 17, 18), _CODES, strict=True))
 _MATRIX, _PACKED, _UTF8 = 14, 15, 16
 _CELL, _CHAR, _SPARSE = 1, 4, 5
 _NUMBERS = range(6, 16)  # double, single, then integers of 8 to 64 bits
+_FLOATS = (6, 7)
 _COMPLEX = 0x0800
 _Element = tuple[int, memoryview]
 
@@ -189,7 +190,7 @@ def _variables(path: Path) -> dict[str, Any]:
     try:
         if not order:
             raise ValueError("expected MATLAB 5; save it with -v7")
-        return dict(_unpacked(content[128:], order, path))
+        return {k: v for k, v in _unpacked(content[128:], order, path) if v is not None}
     except FormatError:
         raise
     except (*_DAMAGED, struct.error, LookupError) as error:
@@ -206,6 +207,8 @@ def _unpacked(content: memoryview, order: str, path: Path) -> Iterator[tuple[str
             left -= len(plain)
             if worker.unconsumed_tail or left <= 0:
                 raise TooLargeError(path, "it does not fit into the memory, unpacked")
+            if not worker.eof:  # and its checksum was not compared
+                raise ValueError("a packed element is incomplete")
             kind, data = next(_elements(memoryview(plain), order), (0, data))
         if kind != _MATRIX:
             raise ValueError(f"an element of type {kind} where a matrix is expected")
@@ -244,7 +247,7 @@ def _variable(data: memoryview, order: str, path: Path) -> tuple[str, Any]:
     if kind == _CELL:
         value = [_variable(part, order, path)[1] for _, part in parts]
     elif flags & _COMPLEX:
-        value = np.zeros((1, 1), dtype=complex)  # to be refused if it is wanted
+        value = np.broadcast_to(0j, shape)  # to be refused if it is wanted
     elif kind == _SPARSE:
         value = _sparse([_numbers(part, order) for part in parts], shape, path)
     elif kind == _CHAR:
@@ -252,7 +255,8 @@ def _variable(data: memoryview, order: str, path: Path) -> tuple[str, Any]:
     elif kind in _NUMBERS:
         numbers = _numbers(parts[0], order)
         require_room(8 * numbers.size, path, "Save it in parts.")
-        value = numbers.astype(np.float64).reshape(shape, order="F")
+        own = np.float64 if kind in _FLOATS else numbers.dtype.newbyteorder("=")
+        value = numbers.astype(own).reshape(shape, order="F")
     return bytes(title).decode("latin-1"), value
 
 

@@ -78,23 +78,26 @@ def read_labels(
     n_items = n_items if names is None else len(names)
     with sources.readable(path) as file:
         if sources.file_head(file).startswith(b"\x93NUMPY"):
-            rows = _array_rows(file)
+            found = _labels_of_array(file)
         else:
             mark = cells.as_separator(separator) or _find_separator(file, names)
-            rows = cells.text_rows(file, mark)
-        found = _find_labels(rows, column, names, n_items)
+            found = _find_labels(cells.text_rows(file, mark), column, names, n_items)
         items = _matched(found, names, n_items, ignore_names)
         return choose_labels(found, items, skip_unlabelled)
 
 
 @dataclass(frozen=True)
 class Labels:
-    """Labels of a table before they are matched: a column, counted from 0, and more."""
+    """Labels of a table before they are matched: a column, counted from 0, and more.
+
+    Those of an array are `values`, and keep their type.
+    """
 
     rows: Sequence[Row]
     column: int
     note: str
     names: list[str] | None = None
+    values: np.ndarray | None = None
 
     def at(self, place: int) -> str | None:
         """Return the label in a row, None where there is none."""
@@ -103,12 +106,14 @@ class Labels:
         return None if missing else row.name(self.column)
 
 
-def _array_rows(path: Path) -> list[Row]:
-    """Return the labels of a .npy file as rows of one field."""
-    labels = np.asarray(read_npy(path).data)
-    if labels.ndim != 1 or not labels.size:
-        raise FormatError(path, f"expected labels, got shape {labels.shape}")
-    return [Row(Place(path), [str(label)]) for label in labels.tolist()]
+def _labels_of_array(path: Path) -> Labels:
+    """Return the labels of a .npy file, which has no header."""
+    values = np.asarray(read_npy(path).data)
+    if values.ndim != 1 or not values.size or values.dtype.kind not in "biufU":
+        got = f"shape {values.shape} of {values.dtype}"
+        raise FormatError(path, f"expected labels, got {got}")
+    rows = [Row(Place(path), [str(value)]) for value in values.tolist()]
+    return Labels(rows, 0, f"read {values.size} labels", values=values)
 
 
 def _find_labels(
@@ -158,9 +163,9 @@ def _has_header(rows: list[Row], names: Names, n_items: int | None) -> bool:
             return first[0] not in names
     if len(first) > 1 and first[0].lower() in cells.NAME_TITLES:
         return True
-    if n_items is not None and len(rows) in (n_items, n_items + 1):
-        return len(rows) == n_items + 1
     again = any(row[-1] == first[-1] for row in others)
+    if n_items is not None and len(rows) in (n_items, n_items + 1):
+        return len(rows) == n_items + 1 and not again
     if first[-1].lower() in _TITLES and not again:
         return True
     numbers = bool(others) and all(cells.is_number(row[-1]) for row in others)
@@ -236,6 +241,8 @@ def choose_labels(found: Labels, items: Named | None, skip_unlabelled: bool) -> 
     if not kept or (absent and not skip_unlabelled):
         raise _no_label(found, items, labels.index(None), absent)
     data = cells.as_labels([label for label in labels if label is not None])
+    if found.values is not None:
+        data = found.values[[items.data[k] for k in kept]]
     if not absent:
         return replace(items, data=data)
     left = f"{absent} of {len(labels)} items without a label left out"

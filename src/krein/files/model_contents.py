@@ -23,6 +23,7 @@ import krein
 from krein.declarations import Fitted, declared_state
 from krein.files.model_state import state_faults
 from krein.items import plain_items
+from krein.kernels.distances import DoubleCentred, MaxMinus
 from krein.kernels.registry import Kernel
 from krein.machines.new_points import Proxy
 from krein.result import Certificate, History, Result
@@ -31,10 +32,8 @@ from krein.similarity.treated import TreatedKernel
 
 TAG = "~"  # says what kind of value a JSON object stands for
 ARRAY_KINDS = "biufU"
-RECORDS: dict[str, Any] = {
-    record.__name__: record
-    for record in (Certificate, Proxy, Result, Spectrum, TreatedKernel)
-}
+_OWN = (Certificate, DoubleCentred, MaxMinus, Proxy, Result, Spectrum, TreatedKernel)
+RECORDS: dict[str, Any] = {record.__name__: record for record in _OWN}
 _LEFT_OUT = ("history", "info")  # of a Result: how the solver got there
 PARTS = ("kernel", "center", "scale", "degree")  # of a PlacedKernel
 

@@ -41,29 +41,35 @@ def _is_header(first: Row, second: Row | None = None) -> bool:
 
 
 class _Parsed(NamedTuple):
-    """Rows as numbers, their first column as text, and where they are."""
+    """Rows as numbers, their first column as text, and where they are.
+
+    `bare` counts the fields of that column that read as numbers, without quotes.
+    """
 
     values: np.ndarray
     first: list[str]
     places: list[Place]
     first_is_name: bool
+    bare: int
 
 
 def _parse(rows: Iterable[Row], comma: bool, first_is_name: bool | None) -> _Parsed:
     buffer = array("d")
     first: list[str] = []
     places: list[Place] = []
+    bare = 0
     for row in cells.even(rows, 16, 0):
         if first_is_name is None:
             lone = 0 in row.quoted and len(row.fields) - 1 not in row.quoted
             first_is_name = lone or not cells.is_number_or_missing(row.fields[0])
         buffer.extend(_floats(row, first_is_name, comma))
         first.append(row.name(0))
+        bare += 0 not in row.quoted and cells.is_number_or_missing(row.fields[0])
         places.append(row.place)
     values = np.frombuffer(buffer).reshape(len(places), -1)
     for i, j in np.argwhere(np.isinf(values))[:1]:
         raise places[i].error(f"expected a finite number, got {values[i, j]}", j + 1)
-    return _Parsed(values, first, places, bool(first_is_name))
+    return _Parsed(values, first, places, bool(first_is_name), bare)
 
 
 def _floats(row: Row, first_is_name: bool, comma: bool) -> list[float]:
@@ -132,6 +138,8 @@ def _assemble(parsed: _Parsed, header: Row | None, path: Path, matrix: bool) -> 
     values, names, numbered = parsed.values, None, False
     titles = header.names() if header else []
     (n, width), corner = values.shape, ""
+    if matrix:
+        _refuse_mixed(parsed, header)
     if parsed.first_is_name or (matrix and _is_id(parsed, titles)):
         names, values = unique_names(parsed.first, parsed.places), values[:, 1:]
         if len(titles) == width:
@@ -174,6 +182,20 @@ def _square(
     values = values[:, [position[name] for name in names]]
     where += " (columns put into the order of the rows)"
     return Named(values, names, notes=[where])
+
+
+def _refuse_mixed(parsed: _Parsed, header: Row | None) -> None:
+    """Refuse text among numbers where a square matrix would have numbers."""
+    n, width = parsed.values.shape
+    texts, places = parsed.first, parsed.places
+    doubtful = parsed.first_is_name and parsed.bare > 0 and n == width
+    if header is not None:
+        texts, places = header.texts(), [header.place] * width
+        doubtful = n + 1 == width and not (header.quoted or parsed.first_is_name)
+    odd = [k for k, x in enumerate(texts) if not cells.is_number_or_missing(x)]
+    if doubtful and 0 < len(odd) < len(texts) == width:
+        column = 1 if header is None else odd[0] + 1
+        raise places[odd[0]].error(f"expected a number, got {texts[odd[0]]!r}", column)
 
 
 def _is_id(parsed: _Parsed, titles: list[str]) -> bool:

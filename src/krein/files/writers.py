@@ -203,7 +203,7 @@ def write_hits(
     mark = "," if path.suffix.lower() == ".csv" else "\t"
     columns = rows if checked.columns is None else checked.columns
     for name in {*rows, *columns}:
-        if not name.strip() or any(c in name for c in (mark, '"', "\n", "\r")):
+        if name != name.strip() or name[0] == "#" or {mark, *'"\n\r'} & {*name}:
             raise ValueError(f"the name {name!r} cannot stand in a table; use .npz")
     found = matrix.tocoo()
     triplets = (part.tolist() for part in (found.row, found.col, found.data))

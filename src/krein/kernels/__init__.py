@@ -3,7 +3,8 @@
 The function of every kernel is a name of this package: `tl1_kernel`, `dtw_kernel`, ...
 """
 
-from krein.kernels import (  # noqa: F401 (importing them registers their kernels)
+# ruff: noqa: F401 (what is imported here is the door of this room)
+from krein.kernels import (  # importing them registers their kernels
     alignment,
     graphs,
     metric_spaces,
@@ -25,17 +26,5 @@ from krein.kernels.registry import (
 )
 from krein.kernels.spd import covariance_descriptors
 
-_FUNCTIONS = {facts.function.__name__: facts.function for facts in KERNELS.values()}
-globals().update(_FUNCTIONS)
-
-__all__ = [
-    "KERNELS",
-    "Kernel",
-    "KernelFacts",
-    "as_kernel",
-    "covariance_descriptors",
-    "kernel_matrix",
-    "list_kernels",
-    "register_kernel",
-    *_FUNCTIONS,
-]
+for _facts in KERNELS.values():
+    globals()[_facts.function.__name__] = _facts.function

@@ -140,6 +140,8 @@ def _write_file(
     A run killed at any moment loses the blocks in work and nothing else; blocks that
     were damaged since are recognised and evaluated again.
     """
+    if os.path.isfile(out):
+        raise FileExistsError(f"out={out} exists; remove it or choose another name")
     path = check_writable(out)
     if path.suffix != ".npy":
         raise ValueError(f"out must be a .npy file, got {path.name!r}")

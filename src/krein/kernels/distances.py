@@ -102,7 +102,8 @@ def check_both(X: Any, Y: Any, check: Callable, size: Any = None) -> tuple[list,
     second = first if same_items(X, Y) else check_each(check, Y, "Y")
     sizes = set() if size is None else {size(item) for item in (*first, *second)}
     if len(sizes) > 1:
-        raise ValueError(f"all items must agree in one shape, got {sorted(sizes)[:3]}")
+        found = f"got {sorted(sizes)[:3]}"
+        raise ValueError(f"items must have one shape (series: channels), {found}")
     return first, second
 
 

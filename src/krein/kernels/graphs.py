@@ -88,6 +88,8 @@ def _node_labels(labels: Any, nodes: list) -> list[Hashable]:
     labels = _plain(labels)
     if len(labels) != len(nodes):
         raise ValueError(f"has {len(labels)} labels for {len(nodes)} nodes")
+    if not all(isinstance(label, Hashable) for label in labels):
+        raise TypeError("has a label of a node that is neither text nor a number")
     return labels
 
 

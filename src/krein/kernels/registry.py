@@ -19,10 +19,7 @@ import numpy as np
 from krein.items import plain_items
 from krein.words import did_you_mean
 
-INPUTS = (
-    "vectors", "tables", "strings", "series", "spd", "graphs", "places",
-    "distributions", "any",
-)  # fmt: skip
+INPUTS = "vectors tables strings series spd graphs places distributions any".split()
 Rules = Mapping[str, Callable[..., Any]]  # functions by the words they stand for
 DEFINITENESS = ("pd", "cpd", "indefinite", "depends")
 
@@ -92,7 +89,9 @@ class KernelFacts:
     witness: str = ""
 
     def __post_init__(self) -> None:
-        """Refuse facts that nothing knows."""
+        """Refuse what cannot be a kernel."""
+        if not callable(self.function):
+            raise TypeError(f"function must be a callable, got {self.function!r}")
         for what, known in (("input", INPUTS), ("definiteness", DEFINITENESS)):
             if (given := getattr(self, what)) not in known:
                 words = ", ".join(known)

@@ -29,11 +29,12 @@ def table_rows(X: Any, name: str = "X") -> list[Row]:
     if not hasattr(X, "columns"):
         rows = check_each(_row, X, name)
     else:
-        cells = [_column_values(X[title]) for title in X.columns]
+        own = X.iloc if hasattr(X, "iloc") else X  # titles may occur twice
+        cells = [_column_values(own[:, k]) for k in range(X.shape[1])]
         rows = check_each(_row, list(zip(*cells, strict=True)), name)
         warn_of_identifiers(dict(zip(X.columns, zip(*rows, strict=True), strict=True)))
     for i, row in enumerate(rows):
-        if len(row) != len(rows[0]):
+        if not row or len(row) != len(rows[0]):
             sizes = f"{len(row)} entries, {name}[0] has {len(rows[0])}"
             raise ValueError(f"{name}[{i}] has {sizes}; all rows need the same columns")
     return rows
@@ -195,10 +196,10 @@ def gower_kernel(X, Y=None, *, ranges="observed"):
     total, known = np.zeros((2, len(rows), len(columns)))
     for k, width in enumerate(_settled_ranges(ranges, rows, columns)):
         x, y = [row[k] for row in rows], [row[k] for row in columns]
-        try:
-            similar = _column_similarity(x, y, width)
-        except ValueError as error:
-            raise ValueError(f"column {k} holds numbers: {error}") from None
+        odd = [cell for cell in (*x, *y) if not isinstance(cell, float | None)]
+        if odd and width is not None:
+            raise ValueError(f"column {k} holds numbers, got {odd[0]!r}")
+        similar = _column_similarity(x, y, width)
         both = ~np.isnan(similar)
         total[both] += similar[both]
         known += both

@@ -26,12 +26,7 @@ from krein.similarity.landmarks import blocks_made_by
 from krein.similarity.tiles import row_slices
 from krein.store.files import locked
 
-__all__ = [
-    "decision_function",
-    "fit",
-    "predict",
-    "predict_proba",
-]
+__all__ = ["decision_function", "fit", "predict", "predict_proba"]
 
 _PREDICT_ROWS = 8192
 

@@ -44,12 +44,10 @@ def as_client(client: Any) -> Iterator[Any]:
 
 def _current() -> Any:
     """The client that dask itself would use; None where nobody has made one."""
-    if "distributed" not in sys.modules:
-        return None
-    try:
-        return _distributed().get_client()
-    except ValueError:
-        return None
+    if "distributed" in sys.modules:
+        with contextlib.suppress(ValueError):
+            return _distributed().get_client()
+    return None
 
 
 def gathered(client: Any, futures: dict[Any, str]) -> Iterator[Any]:
