@@ -79,6 +79,10 @@ class Problem:
         kernel = self.kernel.fit(items) if isinstance(self.kernel, Kernel) else None
         return np.asarray((kernel or self.kernel)(self.items, items), dtype=float)
 
+    def matrix(self) -> Matrix:
+        """Similarities of all items."""
+        return as_matrix(self.on(self.everything))
+
     @property
     def everything(self) -> np.ndarray:
         """Positions of all items."""

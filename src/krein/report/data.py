@@ -19,7 +19,6 @@ from sklearn.pipeline import make_pipeline
 
 import krein
 from krein.arrays import Array
-from krein.comparison.problem import as_matrix
 from krein.diagnostics import diagnose
 from krein.words import digits
 
@@ -66,7 +65,7 @@ class Case:
             self.kernel = self.found.best[0]
             self.comparison = self.found.comparisons[self.kernel]
         problem = self.comparison.problem
-        self.K = as_matrix(problem.on(problem.everything)).dense()
+        self.K = problem.matrix().dense()
         self.labels, self.codes = _drawn_classes(self.comparison)
         if self.names is None:
             self.names = [str(i) for i in problem.everything]
