@@ -95,10 +95,7 @@ class State:
     def runs(self) -> str:
         """How many runs there are."""
         words = f"{self.finished} of {self.wanted}"
-        for count, what in (
-            (self.diverged, "diverged"),
-            (self.failed, "failed"),
-        ):
+        for count, what in ((self.diverged, "diverged"), (self.failed, "failed")):
             words += f", {count} {what}" if count else ""
         return words
 

@@ -336,11 +336,7 @@ class Runner:
         return run
 
     def run_all(
-        self,
-        tasks: Iterable[Task],
-        *,
-        n_jobs: int = 1,
-        seconds: float | None = None,
+        self, tasks: Iterable[Task], *, n_jobs: int = 1, seconds: float | None = None
     ) -> Iterator[Run]:
         """Compute tasks one after the other or in processes, as they get ready.
 

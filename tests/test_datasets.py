@@ -12,15 +12,7 @@ from hypothesis import strategies as st
 import krein
 from krein.files.data_sets import kind_of, read_csv, source_of
 
-KINDS = {
-    "vectors",
-    "similarity",
-    "dissimilarity",
-    "strings",
-    "series",
-    "graphs",
-    "spd",
-}
+KINDS = {"vectors", "similarity", "dissimilarity", "strings", "series", "graphs", "spd"}
 
 
 @pytest.fixture

@@ -90,8 +90,7 @@ def test_commands_are_targets_of_the_makefile():
 
 
 @pytest.mark.parametrize(
-    ("row", "name"),
-    [("protein", "sim_protein"), ("aural sonar", "sim_aural_sonar")],
+    ("row", "name"), [("protein", "sim_protein"), ("aural sonar", "sim_aural_sonar")]
 )
 def test_printed_errors_are_measured(row, name, shared_data):
     arrays = shared_data(name)

@@ -246,13 +246,13 @@ class Fitted:
         """Attribute of the estimator."""
         return self.attribute or self.name
 
+    @staticmethod
+    def state(*entries: Fitted) -> State:
+        """Return the parts of a fitted state, whatever their number."""
+        return entries
+
 
 State = tuple[Fitted, ...]
-
-
-def state(*entries: Fitted) -> State:
-    """Return the parts of a fitted state, whatever their number."""
-    return entries
 
 
 @functools.cache
@@ -276,7 +276,7 @@ def declared_state(cls: type) -> dict[str, Fitted]:
 
 
 # What most models have: rows of coefficients on the training items, ...
-COEFFICIENTS = state(
+COEFFICIENTS = Fitted.state(
     Fitted("X_fit_", "items"),
     Fitted("dual_coef_", "numbers", "rn"),
     Fitted("intercept_", "numbers", "r"),
@@ -289,7 +289,7 @@ COEFFICIENTS = state(
     Fitted("sparse_error_", "number", needed=False),
 )
 # ... and how they were found.
-RESULTS = state(
+RESULTS = Fitted.state(
     Fitted("result_", "result"),
     Fitted("n_iter_", "integers", "r"),
     Fitted("objective_", "numbers", "r"),

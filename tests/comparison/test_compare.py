@@ -22,13 +22,7 @@ from krein import (
 )
 from krein.comparison.comparison import Comparison
 from krein.comparison.evaluation import score
-from krein.comparison.methods import (
-    COLUMNS,
-    METHODS,
-    TASKS,
-    Method,
-    select_methods,
-)
+from krein.comparison.methods import COLUMNS, METHODS, TASKS, Method, select_methods
 from krein.comparison.problem import Problem, outer_splits
 from krein.comparison.recommendation import (
     choose,

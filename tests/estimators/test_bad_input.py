@@ -108,10 +108,7 @@ def test_one_sample_is_refused():
         ({"kernel": "nonsense"}, "kernel must be one of"),
         ({"kernel": 3}, "'kernel'"),
         ({"class_weight": "equal"}, "'class_weight'"),
-        (
-            {"solver_options": {"speed": 9}},
-            "has 'speed', but this solver",
-        ),
+        ({"solver_options": {"speed": 9}}, "has 'speed', but this solver"),
         ({"kernel": "tl1", "kernel_params": {"width": 1}}, "no parameter 'width'"),
     ],
     ids=str,

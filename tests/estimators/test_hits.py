@@ -9,13 +9,7 @@ from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.svm import LinearSVC
 
-from krein import (
-    HitClassifier,
-    HitSimilarity,
-    Named,
-    SpectrumSVC,
-    check_certificate,
-)
+from krein import HitClassifier, HitSimilarity, Named, SpectrumSVC, check_certificate
 
 
 def random_hits(n, seed=0, density=0.2):

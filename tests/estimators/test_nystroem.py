@@ -29,7 +29,7 @@ def items(rng):
         KreinNystroem(3),
         KreinNystroem(3, "tl1", landmarks="leverage"),
         KreinNystroem(3, "rbf", landmarks="kmeans"),
-    ],
+    ]
 )
 def test_scikit_learn_check(estimator, check):
     check(estimator)

@@ -30,11 +30,7 @@ def pairwise(X):
 
 
 @parametrize_with_checks(
-    [
-        PCoA(),
-        PCoA(n_components=1, correction="lingoes"),
-        PCoA(1, correction="cailliez"),
-    ],
+    [PCoA(), PCoA(n_components=1, correction="lingoes"), PCoA(1, correction="cailliez")]
 )
 def test_scikit_learn_check(estimator, check):
     check(estimator)

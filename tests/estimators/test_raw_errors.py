@@ -282,11 +282,7 @@ def test_existing_file_of_a_kernel_matrix(tmp_path, problem):
 @pytest.mark.parametrize(
     ("model", "method", "message"),
     [
-        (
-            SpectrumSVC(),
-            "predict_proba",
-            r"fit SpectrumSVC\(probability=True\)",
-        ),
+        (SpectrumSVC(), "predict_proba", r"fit SpectrumSVC\(probability=True\)"),
         (SpectrumSVC(), "predict_set", r"fit SpectrumSVC\(probability=True\)"),
         (CPDSVC(), "predict_proba", "probability=True or loss='logistic'"),
         (HitClassifier(), "predict_proba", r"HitClassifier\(SpectrumSVCCV\(\)\)"),

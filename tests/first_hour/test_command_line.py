@@ -164,8 +164,7 @@ def test_a_warning_is_one_line():
 
 
 @pytest.mark.parametrize(
-    ("out", "words"),
-    [("K.docx", "K.docx"), ("none/K.npz", "does not exist")],
+    ("out", "words"), [("K.docx", "K.docx"), ("none/K.npz", "does not exist")]
 )
 def test_kernel_checks_the_output_before_it_computes(out, words, tmp_path, krein):
     (tmp_path / "items.txt").write_text("a\nb\n")

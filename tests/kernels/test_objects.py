@@ -29,8 +29,7 @@ from tests.reference import strings
 # ------------------------------------------------------------------------- series
 
 aeon = pytest.mark.skipif(
-    importlib.util.find_spec("aeon") is None,
-    reason="aeon is the referee here",
+    importlib.util.find_spec("aeon") is None, reason="aeon is the referee here"
 )
 
 

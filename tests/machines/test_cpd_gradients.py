@@ -44,9 +44,7 @@ def make(data, loss, lam, definite, scale=1.0):
     X, y, weight = data
     Phi = scale * thin_plate_kernel(X)
     space = free_space(
-        Similarities(Phi),
-        Polynomials.fit(monomials(X, 1)),
-        definite=definite,
+        Similarities(Phi), Polynomials.fit(monomials(X, 1)), definite=definite
     )
     return CPDProblem(space.K, space.null, LOSSES[loss](y, weight), scale * lam)
 

@@ -6,11 +6,7 @@ import scipy.linalg
 from numpy.testing import assert_allclose
 
 from krein.machines.box import BalancedBox
-from krein.machines.sparse_svm import (
-    _projected,
-    sparse_svm_dual,
-    sparse_svm_path,
-)
+from krein.machines.sparse_svm import _projected, sparse_svm_dual, sparse_svm_path
 from tests.machines import svm_dual
 from tests.reference.boxes import contains
 

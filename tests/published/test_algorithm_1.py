@@ -8,11 +8,7 @@ from krein.machines.cpd import CPDProblem
 from krein.machines.cpd_columns import KernelColumns
 from krein.machines.losses import SquaredHinge
 from krein.published import walder_algorithm_1
-from krein.published.algorithm_1 import (
-    CPDMatrices,
-    algorithm_1,
-    as_printed,
-)
+from krein.published.algorithm_1 import CPDMatrices, algorithm_1, as_printed
 from krein.similarity.matrix import Similarities
 
 

@@ -141,11 +141,7 @@ def test_counter_example_to_theorem_1():
     assert 5.0 * (plus - minus) - norm**2 / (4 * 2) == pytest.approx(32.5)
     problem = IndefiniteLogistic(K, np.array([[1.0], [0.0]]), 5.0, None, False)
     result = cccp_logistic(
-        problem,
-        Spectrum.exact(K),
-        replace(EXACT, tau=1.1),
-        max_iter=60,
-        tol=1e-12,
+        problem, Spectrum.exact(K), replace(EXACT, tau=1.1), max_iter=60, tol=1e-12
     )
     assert result.status == "diverged"
     assert np.isfinite(result.x).all()

@@ -4,12 +4,7 @@ import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 
-from krein import (
-    CPDSVC,
-    ProxySVC,
-    check_certificate,
-    published,
-)
+from krein import CPDSVC, ProxySVC, check_certificate, published
 from tests.published.test_algorithm_1 import thin_plate
 
 

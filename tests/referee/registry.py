@@ -163,9 +163,7 @@ CASES = [
         "proxy-luss", lambda rng: ProxySVC(C(rng), rho=C(rng), new_points="luss"), "gap"
     ),
     Case(
-        "proxy-cv",
-        lambda rng: ProxySVCCV(Cs=[C(rng)], rhos=[0.1, 10.0], cv=2),
-        "gap",
+        "proxy-cv", lambda rng: ProxySVCCV(Cs=[C(rng)], rhos=[0.1, 10.0], cv=2), "gap"
     ),
     Case("dc-dual", lambda rng: DCSVC(C(rng)), "stationarity"),
     Case("dc-primal", lambda rng: DCSVC(C(rng), solver="dc-primal"), "stationarity"),
@@ -174,12 +172,7 @@ CASES = [
     logistic("ovr", multi_class="ovr"),
     logistic("flip", indefinite="flip"),
     Case("ridge", lambda rng: KreinRidge(C(rng)), "stationarity", "targets"),
-    Case(
-        "ridge-flip",
-        lambda rng: KreinRidge(C(rng), method="flip"),
-        "gap",
-        "targets",
-    ),
+    Case("ridge-flip", lambda rng: KreinRidge(C(rng), method="flip"), "gap", "targets"),
     Case("svr", lambda rng: SpectrumSVR(C=C(rng)), "gap", "targets"),
     Case("svr-flip", lambda rng: SpectrumSVR("flip", C=C(rng)), "gap", "targets"),
     Case(

@@ -223,11 +223,7 @@ class MethodSearch:
 
 
 def search(
-    K: Any,
-    target: Any,
-    methods: Sequence[Method],
-    folds: Sequence[Split],
-    scoring: str,
+    K: Any, target: Any, methods: Sequence[Method], folds: Sequence[Split], scoring: str
 ) -> list[MethodSearch]:
     """Score every candidate of every method on the folds.
 

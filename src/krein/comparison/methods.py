@@ -105,7 +105,7 @@ _MADE: dict[str, dict[str, dict[str, Any]]] = {
             "params": {"similarity": HitSimilarity(normalize=False)},
             "grid": _profiles,
             "rough": _rough_profiles,
-        },
+        }
     },
     "regression": {
         "mean": {"make": DummyRegressor},

@@ -25,13 +25,7 @@ from sklearn.utils.validation import (
 )
 
 from krein.arrays import Array, require_for_spectral_fit
-from krein.declarations import (
-    Documented,
-    Fitted,
-    declares_parameters,
-    state,
-    without_state,
-)
+from krein.declarations import Documented, Fitted, declares_parameters, without_state
 from krein.estimators._sparse import Sparsifiable
 from krein.estimators._training import FittedRows, Training, positive_part
 from krein.items import LazyRows, columns_of_rows, take
@@ -72,7 +66,7 @@ class KernelModel(Sparsifiable, Documented):
     random_state: Any = None
     verbose: int = 0
 
-    _fitted_state = state(
+    _fitted_state = Fitted.state(
         Fitted("n_features_in_", "integer", needed=False),
         Fitted("feature_names_in_", "labels", needed=False),
         Fitted("kernel_", "kernel", needed=lambda model: not model._precomputed),
@@ -341,11 +335,7 @@ class KernelModel(Sparsifiable, Documented):
         )
 
     def _approximated(
-        self,
-        items: Any,
-        dtype: Any,
-        weight: Array | None,
-        kept: np.ndarray | None,
+        self, items: Any, dtype: Any, weight: Array | None, kept: np.ndarray | None
     ) -> Training:
         """Train at low rank; only the landmarks are kept for prediction."""
         nystroem = clone(self._approximation)

@@ -12,7 +12,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import _num_samples, check_array
 
 from krein.arrays import Array, product_and_error, require_for
-from krein.declarations import COEFFICIENTS, RESULTS, Fitted, declares_parameters, state
+from krein.declarations import COEFFICIENTS, RESULTS, Fitted, declares_parameters
 from krein.estimators._base import KernelModel
 from krein.estimators._training import FittedRows, Row, Training, positive_part
 from krein.items import take
@@ -128,10 +128,8 @@ class CPDModel(KernelModel):
     tol: float = 1e-8
     max_iter: Any = 100
 
-    _fitted_state = state(
-        *COEFFICIENTS,
-        *RESULTS,
-        Fitted("n_polynomials_", "integer", needed=False),
+    _fitted_state = Fitted.state(
+        *COEFFICIENTS, *RESULTS, Fitted("n_polynomials_", "integer", needed=False)
     )
 
     def __sklearn_tags__(self):

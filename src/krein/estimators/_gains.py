@@ -18,7 +18,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from krein.arrays import Array
-from krein.declarations import RESULTS, Fitted, declares_parameters, state
+from krein.declarations import RESULTS, Fitted, declares_parameters
 from krein.estimators._search import (
     CS,
     SEARCHED,
@@ -56,7 +56,7 @@ def _is_one(model: Any) -> bool:
     return model.combine == "best"
 
 
-SPECTRUM_SEARCHED = state(
+SPECTRUM_SEARCHED = Fitted.state(
     # An average has the certificates of its members.
     *(replace(entry, needed=_is_one) for entry in RESULTS if entry.needed is True),
     *SEARCHED,

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from krein.arrays import Array
-from krein.declarations import Fitted, state
+from krein.declarations import Fitted
 from krein.estimators._training import Row, Training, starting_rows
 from krein.machines.logistic import uniqueness_ratio
 from krein.published.concave_convex import CCCPSettings
@@ -30,7 +30,7 @@ _MARGIN = 1.05  # above the floor of alpha, so that the solution is safely uniqu
 
 
 # What a fitted model says about its plan.
-PLAN_STATE = state(
+PLAN_STATE = Fitted.state(
     Fitted("alpha_used_", "number"),
     Fitted("unique_", "flag"),
     Fitted("flipped_", "flag"),

@@ -26,10 +26,7 @@ from krein.estimators._training import Classes, Training, inner_folds
 
 
 def sigmoid_calibration(
-    model: Any,
-    training: Training,
-    target: Classes,
-    random_state: Any,
+    model: Any, training: Training, target: Classes, random_state: Any
 ) -> tuple[tuple[Array, Array], Array]:
     """Slopes and offsets (n_rows,) of the sigmoids of a one-vs-rest model.
 
@@ -73,9 +70,7 @@ def sigmoid_probabilities(scores: Array, slope: Array, offset: Array) -> Array:
         return np.hstack([1.0 - positive, positive])
     total = positive.sum(axis=1, keepdims=True)
     return np.where(
-        total > 0,
-        positive / np.where(total > 0, total, 1.0),
-        1.0 / positive.shape[1],
+        total > 0, positive / np.where(total > 0, total, 1.0), 1.0 / positive.shape[1]
     )
 
 

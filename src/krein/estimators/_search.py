@@ -19,7 +19,7 @@ import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
 
 from krein.arrays import Array, blas_threads
-from krein.declarations import Fitted, State, declares_parameters, state
+from krein.declarations import Fitted, State, declares_parameters
 from krein.estimators._landscape import Score, scorer
 from krein.estimators._training import Classes, Fold, Training, cv_folds
 from krein.similarity.spectrum import shared_work
@@ -233,7 +233,7 @@ def _mean(scores: Array) -> float:
     return float(known.mean()) if known.size else float("nan")
 
 
-SEARCHED = state(
+SEARCHED = Fitted.state(
     Fitted("best_params_", "table"),
     Fitted("best_score_", "number", needed=False),
     Fitted("best_index_", "integer", needed=False),

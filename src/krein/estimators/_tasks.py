@@ -20,7 +20,6 @@ from krein.declarations import (
     available_when,
     declares_parameters,
     replaces_state,
-    state,
 )
 from krein.estimators._base import KernelModel
 from krein.estimators._probability import (
@@ -90,7 +89,7 @@ class KernelClassifier(ClassifierMixin, PredictionSets, KernelModel):
     _: KW_ONLY
     class_weight: Any = None
 
-    _fitted_state = state(
+    _fitted_state = Fitted.state(
         *COEFFICIENTS,
         *RESULTS,
         Fitted("classes_", "labels", "c"),
@@ -236,10 +235,7 @@ class KernelClassifier(ClassifierMixin, PredictionSets, KernelModel):
 class KernelRegressor(RegressorMixin, KernelModel):
     """Regression with one row; a subclass implements `fit_rows`."""
 
-    _fitted_state = state(
-        *COEFFICIENTS,
-        *RESULTS,
-    )
+    _fitted_state = Fitted.state(*COEFFICIENTS, *RESULTS)
 
     @replaces_state
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:

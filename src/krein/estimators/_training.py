@@ -186,9 +186,7 @@ class FittedRows:
         return any(result.status == "diverged" for result in self.results)
 
 
-def positive_part(
-    weight: Array | None,
-) -> tuple[Array | None, np.ndarray | None]:
+def positive_part(weight: Array | None) -> tuple[Array | None, np.ndarray | None]:
     """Weights and indices of the samples of positive weight; None: all of them."""
     if weight is None or np.all(weight > 0.0):
         return weight, None

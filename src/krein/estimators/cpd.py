@@ -18,7 +18,6 @@ from krein.declarations import (
     available_when,
     declares_parameters,
     replaces_state,
-    state,
 )
 from krein.estimators._cpd_model import CPDModel, CPDTraining, cpd_row, solve_path
 from krein.estimators._probability import calibrated
@@ -50,7 +49,7 @@ class CPDClassifier(CPDModel, KernelClassifier):
     loss: str = "squared_hinge"
     probability: bool = False
 
-    _fitted_state = state(Fitted("polynomial_", "text"))
+    _fitted_state = Fitted.state(Fitted("polynomial_", "text"))
     _parameter_constraints = CONSTRAINTS | {
         "loss": [StrOptions(LOSSES.keys())],  # a view: losses may be added
         "solver": [StrOptions({"newton", "published"})],

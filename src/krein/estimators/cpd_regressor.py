@@ -57,7 +57,7 @@ n_iter_, result_
     alpha: float = 1.0
 
     _parameter_constraints = CONSTRAINTS | {
-        "polynomial": [StrOptions({"free", "zero"})],
+        "polynomial": [StrOptions({"free", "zero"})]
     }
 
     @replaces_state

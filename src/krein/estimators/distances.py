@@ -16,7 +16,6 @@ from krein.declarations import (
     Fitted,
     declares_parameters,
     replaces_state,
-    state,
 )
 from krein.estimators.transformers import SquareInput
 from krein.kernels.distances import FITTED, POINTWISE, median_gamma
@@ -71,7 +70,7 @@ class DistanceTransformer(ClassNamePrefixFeaturesOutMixin, SquareInput):
     gamma: Any = "median"
 
     _kind = "distance"
-    _fitted_state = state(
+    _fitted_state = Fitted.state(
         Fitted("gamma_", "number"),
         Fitted("squared_means_", "numbers", "n"),
         Fitted("largest_", "number"),

@@ -20,7 +20,6 @@ from krein.declarations import (
     available_when,
     declares_parameters,
     replaces_state,
-    state,
 )
 from krein.estimators._tasks import check_classes
 from krein.estimators.hits import HitSimilarity
@@ -89,7 +88,7 @@ class HitClassifier(ClassifierMixin, Documented):
     similarity: Any = None
     no_hit_label: Any = None
 
-    _fitted_state = state(
+    _fitted_state = Fitted.state(
         Fitted("similarity_", "model"),
         Fitted("estimator_", "model"),
         Fitted("classes_", "labels", "c"),

@@ -18,7 +18,6 @@ from krein.declarations import (
     Fitted,
     declares_parameters,
     replaces_state,
-    state,
 )
 from krein.files.hit_table import checked_scores
 from krein.files.sources import Named
@@ -71,7 +70,7 @@ class HitSimilarity(TransformerMixin, Documented):
     _: KW_ONLY
     normalize: bool = True
 
-    _fitted_state = state(
+    _fitted_state = Fitted.state(
         Fitted("n_features_in_", "integer"),
         Fitted("names_", "names", needed=False),
         Fitted("typical_score_", "number", needed=lambda model: model.normalize),

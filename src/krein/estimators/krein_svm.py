@@ -15,7 +15,7 @@ import numpy as np
 from sklearn.utils._param_validation import StrOptions
 
 from krein.arrays import Array, product_and_error
-from krein.declarations import CONSTRAINTS, COUNT, Fitted, declares_parameters, state
+from krein.declarations import CONSTRAINTS, COUNT, Fitted, declares_parameters
 from krein.estimators._search import CS
 from krein.estimators._tasks import KernelClassifier
 from krein.estimators._training import Classes, FittedRows, Row, Training
@@ -175,9 +175,8 @@ class DCSVC(KernelClassifier):
     solver_options: dict | None = None
     max_iter: Any = None
 
-    _fitted_state = state(
-        Fitted("kkt_gap_", "numbers", "r"),
-        Fitted("unbounded_", "flags", "r"),
+    _fitted_state = Fitted.state(
+        Fitted("kkt_gap_", "numbers", "r"), Fitted("unbounded_", "flags", "r")
     )
 
     _parameter_constraints = CONSTRAINTS | {

@@ -9,13 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from krein.arrays import Array
-from krein.declarations import (
-    CONSTRAINTS,
-    NOT_NEGATIVE,
-    Fitted,
-    declares_parameters,
-    state,
-)
+from krein.declarations import CONSTRAINTS, NOT_NEGATIVE, Fitted, declares_parameters
 from krein.estimators._tasks import KernelClassifier
 from krein.estimators._training import Classes, FittedRows, Row, Training, positive_part
 from krein.kernels.registry import Kernel, as_kernel
@@ -109,7 +103,7 @@ class MKLSVC(KernelClassifier):
     tol: float = 1e-5
     max_iter: Any = 500
 
-    _fitted_state = state(
+    _fitted_state = Fitted.state(
         Fitted("support_", "integers", "s"),
         Fitted("kernel_", "kernel", needed=False),
         Fitted("weights_", "numbers", "rk"),

@@ -12,7 +12,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from krein.arrays import Array
-from krein.declarations import CONSTRAINTS, Fitted, replaces_state, state
+from krein.declarations import CONSTRAINTS, Fitted, replaces_state
 from krein.estimators._base import KernelModel, landmark_columns
 from krein.items import take
 from krein.similarity.landmarks import (
@@ -101,7 +101,7 @@ class KreinNystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMod
     (True, True)
     """
 
-    _fitted_state = state(
+    _fitted_state = Fitted.state(
         Fitted("landmarks_", "integers", "m"),
         Fitted("landmark_items_", "items"),
         Fitted("approximation_error_", "number"),

@@ -17,7 +17,6 @@ from krein.declarations import (
     Fitted,
     declares_parameters,
     replaces_state,
-    state,
 )
 from krein.estimators.transformers import SquareInput
 from krein.similarity.spectrum import Spectrum
@@ -102,7 +101,7 @@ class PCoA(ClassNamePrefixFeaturesOutMixin, SquareInput):
     correction: str = "none"
 
     _kind, _warns = "distance", False
-    _fitted_state = state(
+    _fitted_state = Fitted.state(
         Fitted("eigenvalues_", "numbers", "n"),
         Fitted("proportion_explained_", "numbers", "k"),
         Fitted("negative_mass_", "number"),

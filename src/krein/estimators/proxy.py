@@ -11,7 +11,7 @@ from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from krein.arrays import Array
-from krein.declarations import CONSTRAINTS, Fitted, declares_parameters, state
+from krein.declarations import CONSTRAINTS, Fitted, declares_parameters
 from krein.estimators._proxy_options import SOLVERS, default_grid, split_options
 from krein.estimators._search import RANKED
 from krein.estimators._tasks import KernelClassifier
@@ -147,9 +147,8 @@ class ProxySVC(KernelClassifier):
     solver_options: dict | None = None
     max_iter: Any = 10_000
 
-    _fitted_state = state(
-        Fitted("spectrum_", "spectrum"),
-        Fitted("proxy_", "proxy"),
+    _fitted_state = Fitted.state(
+        Fitted("spectrum_", "spectrum"), Fitted("proxy_", "proxy")
     )
 
     _parameter_constraints = CONSTRAINTS | {

@@ -25,7 +25,7 @@ from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from krein.arrays import Array
-from krein.declarations import CONSTRAINTS, POSITIVE, Fitted, declares_parameters, state
+from krein.declarations import CONSTRAINTS, POSITIVE, Fitted, declares_parameters
 from krein.estimators._tasks import KernelRegressor
 from krein.estimators._training import FittedRows, Row, Training, Values
 from krein.items import take
@@ -120,7 +120,7 @@ class KreinRidge(KernelRegressor):
     t: float = 1.0
     max_iter: Any = 10_000_000
 
-    _fitted_state = state(
+    _fitted_state = Fitted.state(
         Fitted("alpha_used_", "number", needed=False),
         Fitted("noise_variance_", "number", needed=False),
         Fitted("variance_", "table", needed=False),

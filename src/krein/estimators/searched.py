@@ -18,7 +18,6 @@ from krein.declarations import (
     declared_state,
     declares_parameters,
     replaces_state,
-    state,
 )
 from krein.estimators._landscape import Score, scorer
 from krein.estimators._search import Searched, deprecated, split_scores
@@ -298,7 +297,7 @@ solver_options, tol, max_iter, random_state
 
     _model = ProxySVC
     _searched: ClassVar[dict[str, str]] = {"Cs": "C", "rhos": "rho"}
-    _fitted_state = state(
+    _fitted_state = Fitted.state(
         Fitted("spectrum_", "spectrum"),
         Fitted("proxy_", "proxy"),
         Fitted("best_estimator_", "model"),

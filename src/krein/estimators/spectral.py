@@ -31,9 +31,9 @@ from krein.similarity.treated import TreatedKernel
 # 52 classes of 1600 items take an eighth of the time, and are nearer to their optimum.
 _SPARSE = 0.02
 # LIBSVM's tolerance in a search, in units of the margin, and steps per sample: for the
-# C of one method, whose error it leaves as it is on 57 similarities, and for many
-# settings of which several are averaged.
-_ONE, _MANY = (1e-2, 30), (1e-1, 3)
+# C of one method, whose error it leaves as it is on 57 similarities, for many settings
+# of which several are averaged, and for those of a regression.
+_ONE, _MANY, REGRESSION = (1e-2, 30), (1e-1, 1), (1e-1, 3)
 
 
 def votes_in_pairs(model: Any, target: Classes) -> bool:

@@ -16,7 +16,6 @@ from krein.declarations import (
     Fitted,
     declares_parameters,
     replaces_state,
-    state,
 )
 from krein.estimators._base import KernelModel
 from krein.estimators._tasks import KernelRegressor
@@ -150,11 +149,7 @@ class SpectrumOneClassSVM(OutlierMixin, KernelModel):
     nu: float = 0.5
     t: float = 1.0
 
-    _fitted_state = state(
-        *COEFFICIENTS,
-        *RESULTS,
-        Fitted("offset_", "number"),
-    )
+    _fitted_state = Fitted.state(*COEFFICIENTS, *RESULTS, Fitted("offset_", "number"))
 
     @replaces_state
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:

@@ -10,7 +10,7 @@ from typing import Any, Self
 import numpy as np
 
 from krein.arrays import Array
-from krein.declarations import Fitted, declares_parameters, replaces_state, state
+from krein.declarations import Fitted, declares_parameters, replaces_state
 from krein.estimators._gains import SPECTRUM_SEARCHED, SpectrumSearch
 from krein.estimators._landscape import (
     probabilities,
@@ -21,7 +21,7 @@ from krein.estimators._landscape import (
 from krein.estimators._probability import conformity
 from krein.estimators._tasks import KernelClassifier, KernelRegressor
 from krein.estimators._training import Classes, FittedRows, Training, Values, cv_folds
-from krein.estimators.spectral import loose_machines, loosely, svm_rows
+from krein.estimators.spectral import REGRESSION, loose_machines, loosely, svm_rows
 from krein.estimators.spectral_svr import solved_row
 from krein.machines.svm_dual import SVMDual, svm_path
 from krein.similarity.treated import TreatedKernel
@@ -114,10 +114,7 @@ class SpectrumSVCCV(SpectrumSearch, KernelClassifier):
     scoring: Any = None
     multi_class: str = "ovr"
 
-    _fitted_state = state(
-        *SPECTRUM_SEARCHED,
-        Fitted("temperature_", "number"),
-    )
+    _fitted_state = Fitted.state(*SPECTRUM_SEARCHED, Fitted("temperature_", "number"))
 
     _makes_sets = True
 
@@ -352,7 +349,7 @@ def _regression_path(
     """Machines of all C, on targets of mean 0 and standard deviation 1."""
     mean, spread = _mean_and_spread(target.y, weight)
     t = (target.y - mean) / spread
-    limits = loosely(K.shape[0])
+    limits = loosely(K.shape[0], REGRESSION)
     coef, intercept = svm_path(K, t, Cs, weight, epsilon=epsilon, **limits)
     return spread * coef[:, None], mean + spread * intercept[:, None]
 

@@ -17,7 +17,6 @@ from krein.declarations import (
     Fitted,
     declares_parameters,
     replaces_state,
-    state,
 )
 from krein.items import columns_of_rows
 from krein.methods import as_method
@@ -42,7 +41,7 @@ class SquareInput(TransformerMixin, Documented):
     _kind = "similarity"  # what the numbers are; or "distance"
     _warns = True  # of numbers of the wrong direction; `PCoA` refuses them
 
-    _fitted_state = state(
+    _fitted_state = Fitted.state(
         Fitted("n_features_in_", "integer", needed=False),
         Fitted("feature_names_in_", "labels", needed=False),
         Fitted("n_features_out", "integer", attribute="_n_features_out"),
@@ -133,7 +132,7 @@ class SpectrumTransformer(ClassNamePrefixFeaturesOutMixin, SquareInput):
     _: KW_ONLY
     t: float = 1.0
 
-    _fitted_state = state(
+    _fitted_state = Fitted.state(
         Fitted("transform_", "transform"),
         Fitted("eigenvalues_", "numbers", "n", needed=False),
     )
@@ -240,15 +239,13 @@ class PseudoEuclideanEmbedding(ClassNamePrefixFeaturesOutMixin, SquareInput):
 
     n_components: int | None = None
 
-    _fitted_state = state(
+    _fitted_state = Fitted.state(
         Fitted("eigenvalues_", "numbers", "k"),
         Fitted("signature_", "integers", "k"),
         Fitted("projection_", "numbers", "nk"),
     )
 
-    _parameter_constraints = CONSTRAINTS | {
-        "n_components": [COUNT, None],
-    }
+    _parameter_constraints = CONSTRAINTS | {"n_components": [COUNT, None]}
 
     @replaces_state
     def fit(self, X: Any, y: Any = None) -> Self:

@@ -208,10 +208,7 @@ def _is_enough(tol: float, n_rows: int, point: SVMPoint, loose: int) -> bool:
 
 
 def _settle(
-    problem: SVMDual,
-    a: Array,
-    rounds: int,
-    is_enough: Callable[[SVMPoint, int], bool],
+    problem: SVMDual, a: Array, rounds: int, is_enough: Callable[[SVMPoint, int], bool]
 ) -> tuple[SVMPoint, bool]:
     """Move the free variables, and those on the wrong bound, until all are at rest."""
     domain, upper = problem.domain, problem.domain.upper

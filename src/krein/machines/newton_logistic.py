@@ -91,10 +91,7 @@ def _newton(problem: IndefiniteLogistic, point: Point) -> Iterator[Iterate]:
 
 
 def _direction(
-    problem: IndefiniteLogistic,
-    point: Point,
-    curvature: Curvature,
-    factor: float,
+    problem: IndefiniteLogistic, point: Point, curvature: Curvature, factor: float
 ) -> tuple[Array | None, float]:
     """Direction of descent on the dual with damped curvature, and its slope.
 

@@ -203,12 +203,7 @@ def _iterate(problem: CPDMatrices, point: Point, bound: float, **how: Any) -> It
 
 
 def walder_algorithm_1(
-    Phi: Any,
-    y: Any,
-    P: Any = None,
-    *,
-    lam: float = 1.0,
-    max_iter: int = 200,
+    Phi: Any, y: Any, P: Any = None, *, lam: float = 1.0, max_iter: int = 200
 ) -> Result:
     """Algorithm 1 of Walder and Chapelle (2007), as printed, for the c.p.d. SVM.
 

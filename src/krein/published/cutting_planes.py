@@ -34,10 +34,7 @@ class _TooThinError(Exception):
 
 @proxy_solver
 def accpm(
-    problem: ProxySVM,
-    x0: Array | None = None,
-    *,
-    domain: Domain = "cut",
+    problem: ProxySVM, x0: Array | None = None, *, domain: Domain = "cut"
 ) -> Iterator[Iterate]:
     """Analytic centre cutting planes (ACCPM) for the proxy-kernel SVM.
 

@@ -31,10 +31,7 @@ _FIRST = 16.0  # line searches start from L / 16
 
 @proxy_solver
 def spgm(
-    problem: ProxySVM,
-    x0: Array | None = None,
-    *,
-    line_search: bool = False,
+    problem: ProxySVM, x0: Array | None = None, *, line_search: bool = False
 ) -> Iterator[Iterate]:
     """Simplified projected gradient method (SPGM) for the proxy-kernel SVM.
 

@@ -54,10 +54,7 @@ def check_writable(path: str | os.PathLike, *, overwrite: bool = False) -> Path:
 
 @contextmanager
 def atomic_write(
-    path: str | os.PathLike,
-    *,
-    overwrite: bool = False,
-    text: bool = False,
+    path: str | os.PathLike, *, overwrite: bool = False, text: bool = False
 ) -> Iterator[IO[Any]]:
     r"""Open a temporary file that becomes `path` when the block ends without error.
 
