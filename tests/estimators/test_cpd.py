@@ -533,3 +533,18 @@ def test_weights_of_many_sizes_leave_no_polynomial_in_the_coefficients():
     P, a = model.kernel_.polynomials(X), model.dual_coef_[0]
     assert np.all(np.abs(P.T @ a) <= 1e-14 * (np.abs(P.T) @ np.abs(a)))
     assert check_certificate(model, X, y, weight).holds
+
+
+@pytest.mark.parametrize("polynomial", ["zero", "free"])
+@pytest.mark.parametrize("seed", range(5))
+def test_gap_counts_what_rounding_leaves_of_the_constraints(seed, polynomial):
+    """Columns of P that nearly coincide: P'a = 0 to rounding is Q'a far from zero."""
+    rng = np.random.default_rng(seed)
+    X = 100.0 + 1e-5 * rng.standard_normal((8, 2))
+    D, y = -np.abs(X[:, None] - X).sum(axis=2), np.array([0, 1, 0, 1, 1, 0, 0, 1])
+    P = np.hstack([np.ones((8, 1)), X / np.abs(X).max()])
+    model = CPDSVC(alpha=3.6e-8, kernel="precomputed", polynomial=polynomial)
+    with pytest.warns(ConvergenceWarning, match="did not reach tol"):
+        model.fit(D, y, P=P)
+    found = check_certificate(model, D, y, P=P)
+    assert found.holds, found.text

@@ -316,7 +316,8 @@ def _on_raw_kernel(
     They are those of the solution to rounding, which is much where alpha is small
     beside the kernel: the terms of Phi a are larger than their sum.
     """
-    a, p = space.expand(result.info["c"], result.info["b"])
+    c, b = result.info["c"], result.info["b"]
+    a, p = space.expand(c, b)
     if space.core is None and isinstance(space.K, KernelColumns):
         image, error = space.K.product_and_error(a)
     else:
@@ -327,15 +328,16 @@ def _on_raw_kernel(
     slope, bend = problem.loss.slopes(f)
     moves = problem.loss.weight * (np.abs(slope) + 0.5 * bend * error)
     spread = float((problem.lam * np.abs(a) + moves) @ error)
+    dual, least = problem.feasible(c), 0.0  # every loss is non-negative
     if space.core is None:
         least = result.value - result.certificate.value
         least -= problem.lam * float(np.abs(a) @ error)
-    else:
-        least = 0.0  # every loss is non-negative
-        c = problem.feasible(result.info["c"])
-        if c is not None:
-            energy = space.core.energy(training.K, c, a, image, error)
-            least = problem.loss.conjugate(c, problem.lam) - problem.lam * energy
+    elif dual is not None:
+        energy = space.core.energy(training.K, dual, a, image, error)
+        least = problem.loss.conjugate(dual, problem.lam) - problem.lam * energy
+    if space.free is not None:  # Q'c = 0 holds to rounding
+        slip = space.free.slip(c if dual is None else dual)
+        least -= 2.0 * problem.lam * float(np.abs(b) @ slip)
     return result.certified(
         problem.certificate(value, least - spread), tol, value=value
     )

@@ -31,68 +31,6 @@ _BLOCK = 1024
 
 
 @dataclass(frozen=True)
-class Core:
-    """Phi of the basis points where their polynomials vanish: A, positive definite.
-
-    Attributes
-    ----------
-    basis : ndarray of int
-        The points, among the training items.
-    Q : ndarray of shape (m, r)
-        Orthonormal basis of their polynomials.
-    factor : ndarray of shape (m, m)
-        Of `_definite_factor`.
-    """
-
-    basis: np.ndarray
-    Q: Array
-    factor: Array
-
-    def energy(self, K: Any, c: Array, a: Array, image: Array, error: Array) -> float:
-        """Bound the energy ``g'A^-1 g``, g = Z'Phi_J'c, of a dual point c from above.
-
-        For every a on J with P_J'a = 0 it is ``2 c'Phi a - a'Phi a + s'A^-1 s``, where
-        s = Z'(Phi_J'c - Phi_JJ a) is nearly zero for the a that c stands for. `image`
-        is Phi a on all samples, to `error`.
-        """
-        J = self.basis
-        if J.size < c.size:
-            K = K.block(J, np.arange(c.size))
-        back, off = product_and_error(K, c)
-        s, off = back - image[J], off + error[J]
-        s -= self.Q @ (self.Q.T @ s)
-        solved = scipy.linalg.cho_solve((self.factor, True), s, check_finite=False)
-        # LAPACK's estimate of the norm of A^-1, which is within a factor of three.
-        inverse, _ = scipy.linalg.lapack.dpocon(self.factor, 1.0, uplo="L")
-        noise = 3.0 * float(off @ off) / max(inverse, np.finfo(float).tiny)
-        energy = (2.0 * c - a) @ image + (2.0 * np.abs(c) + np.abs(a)) @ error
-        return float(energy + 2.0 * (s @ solved)) + 2.0 * noise
-
-
-@dataclass(frozen=True)
-class Space:
-    """A space of functions in which the problem is convex.
-
-    Attributes
-    ----------
-    K : Columns
-        The kernel.
-    null : ndarray of shape (n, r)
-        Q.
-    expand : callable
-        ``expand(c, b) -> (a, p)``: coefficients (n,) on Phi, with ``P'a = 0``, and on
-        the given polynomials.
-    core : Core or None
-        Where K is made by its inverse, so that coefficients on Phi are not c.
-    """
-
-    K: Columns
-    null: Array
-    expand: Callable[[Array, Array], tuple[Array, Array]]
-    core: Core | None = None
-
-
-@dataclass(frozen=True)
 class Polynomials:
     """What is not regularised: P at the training items and a basis ``Q = P G``.
 
@@ -115,10 +53,87 @@ class Polynomials:
         """Find the basis, rank-revealing."""
         return cls(P, *orthonormal_range(P, weight))
 
+    def slip(self, a: Array) -> Array:
+        """Bound ``|Q'a|`` where ``P'a = 0`` holds to rounding.
+
+        Where columns of P nearly coincide Q is the inverse of small differences times
+        P, and rounding counts so much more.
+        """
+        excess, error = product_and_error(self.P.T, a)
+        return np.abs(self.G).T @ (np.abs(excess) + error)
+
     @property
     def zero(self) -> Array:
         """Coefficients of the zero polynomial."""
         return np.zeros(self.P.shape[1])
+
+
+@dataclass(frozen=True)
+class Core:
+    """Phi of the basis points where their polynomials vanish: A, positive definite.
+
+    Attributes
+    ----------
+    basis : ndarray of int
+        The points, among the training items.
+    polynomials : Polynomials
+        At these points.
+    factor : ndarray of shape (m, m)
+        Of `_definite_factor`.
+    """
+
+    basis: np.ndarray
+    polynomials: Polynomials
+    factor: Array
+
+    def energy(self, K: Any, c: Array, a: Array, image: Array, error: Array) -> float:
+        """Bound the energy ``g'A^-1 g``, g = Z'Phi_J'c, of a dual point c from above.
+
+        For every a on J with P_J'a = 0 it is ``2 c'Phi a - a'Phi a + s'A^-1 s``, where
+        s = Z'(Phi_J'c - Phi_JJ a) is nearly zero for the a that c stands for. `image`
+        is Phi a on all samples, to `error`. What is left of P_J'a pulls at the part of
+        the difference that is a polynomial.
+        """
+        J, Q = self.basis, self.polynomials.Q
+        if J.size < c.size:
+            K = K.block(J, np.arange(c.size))
+        back, off = product_and_error(K, c)
+        s, off = back - image[J], off + error[J]
+        pull = Q.T @ s
+        s -= Q @ pull
+        solved = scipy.linalg.cho_solve((self.factor, True), s, check_finite=False)
+        # LAPACK's estimate of the norm of A^-1, which is within a factor of three.
+        inverse, _ = scipy.linalg.lapack.dpocon(self.factor, 1.0, uplo="L")
+        noise = 3.0 * float(off @ off) / max(inverse, np.finfo(float).tiny)
+        energy = (2.0 * c - a) @ image + (2.0 * np.abs(c) + np.abs(a)) @ error
+        energy += 2.0 * np.abs(pull) @ self.polynomials.slip(a[J])
+        return float(energy + 2.0 * (s @ solved)) + 2.0 * noise
+
+
+@dataclass(frozen=True)
+class Space:
+    """A space of functions in which the problem is convex.
+
+    Attributes
+    ----------
+    K : Columns
+        The kernel.
+    null : ndarray of shape (n, r)
+        Q.
+    expand : callable
+        ``expand(c, b) -> (a, p)``: coefficients (n,) on Phi, with ``P'a = 0``, and on
+        the given polynomials.
+    core : Core or None
+        Where K is made by its inverse, so that coefficients on Phi are not c.
+    free : Polynomials or None
+        Those of Q, where there are any.
+    """
+
+    K: Columns
+    null: Array
+    expand: Callable[[Array, Array], tuple[Array, Array]]
+    core: Core | None = None
+    free: Polynomials | None = None
 
 
 def polynomial_space(polynomials: Polynomials, *, free: bool) -> Space:
@@ -155,7 +170,11 @@ def free_space(
     Space
     """
     columns = KernelColumns(phi, definite=definite)
-    return Space(columns, polynomials.Q, lambda c, b: (c, polynomials.G @ b))
+
+    def expand(c: Array, b: Array) -> tuple[Array, Array]:
+        return c, polynomials.G @ b
+
+    return Space(columns, polynomials.Q, expand, free=polynomials)
 
 
 def _centring(K: Array, Q: Array) -> Array:
@@ -203,7 +222,9 @@ def subspace(
         return a, polynomials.zero
 
     columns = KernelColumns(Similarities(K), definite=definite)
-    return Space(columns, np.empty((n, 0)), expand, Core(everything, Q, factor))
+    return Space(
+        columns, np.empty((n, 0)), expand, Core(everything, polynomials, factor)
+    )
 
 
 def _definite_factor(K: Array, Q: Array) -> Array:
@@ -269,4 +290,10 @@ def basis_space(
         a[basis] = inner - QJ @ (QJ.T @ inner)
         return a, polynomials.G @ b if free else polynomials.zero
 
-    return Space(Features(F), Q, expand, Core(basis, QJ, factor))
+    return Space(
+        Features(F),
+        Q,
+        expand,
+        Core(basis, inside, factor),
+        polynomials if free else None,
+    )
