@@ -8,7 +8,9 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from sklearn.exceptions import ConvergenceWarning
 
+from krein import SpectrumSVC
 from krein.machines import libsvm
 from krein.machines.box import BalancedBox
 from krein.machines.svm_dual import SVMDual, box_gap
@@ -280,3 +282,15 @@ def test_rounding_of_the_objective_counts():
     error = np.linspace(1e-3, 1e-2, 10)
     gap = box_gap(BalancedBox(np.ones(10), y), np.ones(10), np.zeros(10), error)
     assert error.sum() <= gap <= 2.1 * error.sum()
+
+
+def test_a_raw_matrix_without_a_diagonal():
+    """Curvatures of zero leave the ridge to the other entries."""
+    K = np.zeros((4, 4))
+    K[0, 2:] = K[2:, 0] = 2e99
+    weight, y = [1, 1, 2, 2], [0, 0, 0, 1]
+    model = SpectrumSVC("none", C=10.0, max_iter=1000)
+    with pytest.warns(ConvergenceWarning, match="did not reach tol"):
+        model.fit(K, y, sample_weight=weight)
+    assert model.result_.certificate.kind == "stationarity"
+    assert np.isfinite(model.dual_coef_).all()

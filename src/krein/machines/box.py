@@ -254,7 +254,8 @@ class QuadraticModel:
     def __init__(self, H: Array, y: Array, upper: Array) -> None:
         self.H = np.ascontiguousarray(H)  # BLAS updates it in place
         self.y, self.upper = y, upper
-        self.mean = float(np.abs(np.diagonal(H)).mean()) if y.size else 0.0
+        size = np.abs(np.diagonal(H)) if H.diagonal().any() else np.abs(H)
+        self.mean = float(size.mean()) if y.size else 0.0
         self.ridge = 0.0
         self._free: np.ndarray | None = None
         self._factor: Array = H[:0, :0]
