@@ -29,7 +29,7 @@ from krein.estimators._gains import (
     fold_values,
     left_out,
 )
-from krein.estimators._landscape import Landscape, with_threshold
+from krein.estimators._landscape import setting_scores, with_threshold
 from krein.estimators._search import CS
 from krein.estimators._training import Classes, Training, as_labels, inner_folds
 from krein.estimators.spectral import loose_machines
@@ -51,9 +51,10 @@ def path(K, target, Cs, weight):
     return loose_machines(K, target, Cs, weight)
 
 
-def landscape(values, parts):
-    k = max(2, values[0].shape[2])
-    return Landscape.join(values, parts, np.arange(k), [np.ones(p.size) for p in parts])
+def scores_of(values, tests, target):
+    """Scores (n_settings, n_folds) of out-of-fold decision values."""
+    classes = np.arange(target.n)
+    return setting_scores(values, tests, target, np.ones(target.codes.size), classes)
 
 
 def all_machines(K, y, n_classes, K_new):
@@ -65,13 +66,13 @@ def all_machines(K, y, n_classes, K_new):
     settings = Settings(methods, Cs, np.arange(len(methods) * Cs.size))
     folds = inner_folds(y, 0, "the search")
     values = [fold_values(path, settings, training, target, *fold) for fold in folds]
-    scores = landscape(values, [y[test] for _, test in folds]).scores().mean(axis=1)
+    scores = scores_of(values, [test for _, test in folds], target).mean(axis=1)
     signs = np.column_stack(list(target.signs()))
     screen, outputs, kernels = [], [], Kernels(training, spectrum)
     values = left_out(spectrum, methods, Cs, signs)
     for method, left in zip(methods, values, strict=True):
         seen = with_threshold(left, y, np.ones(y.size))
-        screen.append(landscape([seen], [y]).scores()[:, 0])
+        screen.append(scores_of([seen], [np.arange(y.size)], target)[:, 0])
         trained, scale = kernels.unit(method)
         coef, b = loose_machines(trained.kernel() / scale, target, Cs, None, tol=1e-3)
         raw = trained.to_raw(coef.reshape(-1, y.size).T) / scale
