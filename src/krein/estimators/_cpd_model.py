@@ -335,9 +335,9 @@ def _on_raw_kernel(
     elif dual is not None:
         energy = space.core.energy(training.K, dual, a, image, error)
         least = problem.loss.conjugate(dual, problem.lam) - problem.lam * energy
-    if space.free is not None:  # Q'c = 0 holds to rounding
-        slip = space.free.slip(c if dual is None else dual)
-        least -= 2.0 * problem.lam * float(np.abs(b) @ slip)
+    if space.free is not None:  # P'c = 0 holds to rounding
+        excess, off = space.free.excess(c if dual is None else dual)
+        least -= 2.0 * problem.lam * float(abs(p @ excess) + np.abs(p) @ off)
     return result.certified(
         problem.certificate(value, least - spread), tol, value=value
     )

@@ -14,6 +14,7 @@ Each space maps (c, b) back to coefficients on Phi and on the polynomials.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -53,13 +54,15 @@ class Polynomials:
         """Find the basis, rank-revealing."""
         return cls(P, *orthonormal_range(P, weight))
 
-    def slip(self, a: Array) -> Array:
-        """Bound ``|Q'a|`` where ``P'a = 0`` holds to rounding.
+    def excess(self, a: Array) -> tuple[Array, Array]:
+        """Return ``P'a`` where 0 is meant, and a bound on its rounding errors."""
+        terms = self.P * a[:, None]
+        error = 4.0 * _EPS * np.sqrt(np.square(terms).sum(axis=0))
+        return np.array([math.fsum(column) for column in terms.T]), error
 
-        Where columns of P nearly coincide Q is the inverse of small differences times
-        P, and rounding counts so much more.
-        """
-        excess, error = product_and_error(self.P.T, a)
+    def slip(self, a: Array) -> Array:
+        """Bound ``|Q'a|``, much of it where columns of P nearly coincide."""
+        excess, error = self.excess(a)
         return np.abs(self.G).T @ (np.abs(excess) + error)
 
     @property
