@@ -140,10 +140,9 @@ def _find_labels(
     if beside is not None:
         own = [row.name(beside) for row in rows]
         sources.unique_names(own, [row.place for row in rows])
-    found = Labels(rows, place, "", own)
-    present = [x for x in map(found.at, range(len(rows))) if x is not None]
+    present = [row.name(place) for row in rows if not row.lacks_label(place)]
     note = f"read {len(present)} labels of {len(set(present))} classes{where}"
-    return replace(found, note=note)
+    return Labels(rows, place, note, own)
 
 
 def _find_separator(path: Path, names: Names) -> str:
