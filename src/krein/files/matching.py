@@ -95,7 +95,7 @@ class Labels:
 
     rows: Sequence[Row]
     column: int
-    note: str
+    note: str = ""
     names: list[str] | None = None
     values: np.ndarray | None = None
 
@@ -226,14 +226,11 @@ def _ignored(own: list[str], names: Names) -> dict[str, str]:
     return {"names-ignored": f"{start}; {found}."}
 
 
-def choose_labels(found: Labels, items: Named | None, skip_unlabelled: bool) -> Named:
+def choose_labels(found: Labels, items: Named, skip_unlabelled: bool) -> Named:
     """Return the labels of items, or say which of them has none.
 
-    ``items.data`` is the place of each item's label, -1 for none; without `items` the
-    labels are those of the items, in order.
+    ``items.data`` is the place of each item's label, -1 for none.
     """
-    if items is None:
-        items = Named(range(len(found.rows)), notes=[found.note])
     labels = [found.at(place) for place in items.data]
     kept = [k for k, label in enumerate(labels) if label is not None]
     absent = len(labels) - len(kept)
