@@ -63,7 +63,7 @@ def test_blocks_stay_where_they_are(client, problem, tmp_path, gathered, chunks)
     np.testing.assert_array_equal(found.dual_coef_, alone.dual_coef_)
     # A sample for the kernel's parameter, landmarks, rows of the core and of the error
     # estimate; never the array.
-    assert sum(gathered) == 8 * 3 * (300 + 3 * 20 + 2 * 20 + 256)
+    assert sum(gathered) == 8 * 3 * (300 + 2 * 20 + 2 * 20 + 256)
     # The same contents in the memory of one process take the store up.
     before = (tmp_path / "s" / "block" / "blocks" / "00000000").stat().st_mtime_ns
     fit(model(), X, y, store=tmp_path / "s")

@@ -20,6 +20,7 @@ import warnings
 import zipfile
 import zlib
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import IO, Any
@@ -32,8 +33,9 @@ from krein.files.sources import FormatError, How, Named, TooLargeError, require_
 
 _MATRIX_KEYS = ("K", "X", "S", "D", "data")
 _DAMAGED = (
-    ValueError, EOFError, tokenize.TokenError, SyntaxError, TypeError, RecursionError,
-    MemoryError, OverflowError, zipfile.BadZipFile, zlib.error, OSError,
+    ValueError, EOFError, tokenize.TokenError, SyntaxError, TypeError, RuntimeError,
+    LookupError, MemoryError, OverflowError, zipfile.BadZipFile, zlib.error,
+    struct.error, OSError,
 )  # fmt: skip
 
 # MATLAB: type number of an element -> numpy code; 16 to 18 are text in UTF-8, 16, 32.
@@ -45,6 +47,17 @@ _NUMBERS = range(6, 16)  # double, single, then integers of 8 to 64 bits
 _FLOATS = (6, 7)
 _COMPLEX = 0x0800
 _Element = tuple[int, memoryview]
+
+
+@contextmanager
+def _reading(path: Path, what: str) -> Iterator[None]:
+    """Say what cannot be read, whatever is raised on damaged input."""
+    try:
+        yield
+    except FormatError:
+        raise
+    except _DAMAGED as error:
+        raise FormatError(path, f"{what} cannot be read: {error}") from None
 
 
 def load_array(handle: IO[bytes], size: int) -> np.ndarray:
@@ -93,12 +106,9 @@ def read_npy(path: Path, how: How | None = None) -> Named:
     size = path.stat().st_size
     require_room(size, path, "Open it with numpy.load(mmap_mode='r').")
     arrays: list[np.ndarray] = []
-    with open(path, "rb") as handle:
-        try:
-            while len(arrays) < 3 and (handle.tell() < size or not arrays):
-                arrays.append(load_array(handle, size))
-        except _DAMAGED as error:
-            raise FormatError(path, f"cannot be read: {error}") from None
+    with open(path, "rb") as handle, _reading(path, "the .npy file"):
+        while len(arrays) < 3 and (handle.tell() < size or not arrays):
+            arrays.append(load_array(handle, size))
         if handle.tell() < size or any(x.dtype.kind != "U" for x in arrays[1:]):
             raise FormatError(path, "more follows behind the array; is it one file?")
     names, columns, *_ = [*(_strings(x, path) for x in arrays[1:]), None, None]
@@ -113,23 +123,18 @@ def _strings(names: Any, path: Path) -> list[str] | None:
 
 def read_arrays(path: Path) -> dict[str, np.ndarray]:
     """Read all arrays of a .npz file after their headers were checked."""
-    arrays, name = {}, "the .npz file"
-    try:
-        with zipfile.ZipFile(path) as archive:
-            members = archive.infolist()
-            require_room(sum(m.file_size for m in members), path, "Split the file.")
-            if any(member.filename.startswith("xl/") for member in members):
-                raise FormatError(path, "is an Excel workbook; save it as .csv")
-            for member in members:
-                name = member.filename
-                with archive.open(member) as handle:
-                    array = load_array(handle, member.file_size)
-                arrays[name.removesuffix(".npy")] = array
-        return arrays
-    except FormatError:
-        raise
-    except (*_DAMAGED, NotImplementedError, RuntimeError, KeyError) as error:
-        raise FormatError(path, f"{name} cannot be read: {error}") from None
+    arrays = {}
+    with _reading(path, "the .npz file"), zipfile.ZipFile(path) as archive:
+        members = archive.infolist()
+        require_room(sum(m.file_size for m in members), path, "Split the file.")
+        if any(member.filename.startswith("xl/") for member in members):
+            raise FormatError(path, "is an Excel workbook; save it as .csv")
+        for member in members:
+            name = member.filename
+            with _reading(path, name), archive.open(member) as handle:
+                array = load_array(handle, member.file_size)
+            arrays[name.removesuffix(".npy")] = array
+    return arrays
 
 
 def read_npz(path: Path, how: How) -> Named:
@@ -187,14 +192,10 @@ def _variables(path: Path) -> dict[str, Any]:
     order = {b"IM": "<", b"MI": ">"}.get(head[126:128], "")
     if head[:4] == b"\x89HDF" or (order and head[125 if order == "<" else 124] == 2):
         raise FormatError(path, "is a MATLAB 7.3 (HDF5) file; save it with -v7")
-    try:
+    with _reading(path, "the .mat file"):
         if not order:
             raise ValueError("expected MATLAB 5; save it with -v7")
         return {k: v for k, v in _unpacked(content[128:], order, path) if v is not None}
-    except FormatError:
-        raise
-    except (*_DAMAGED, struct.error, LookupError) as error:
-        raise FormatError(path, f"the .mat file cannot be read: {error}") from None
 
 
 def _unpacked(content: memoryview, order: str, path: Path) -> Iterator[tuple[str, Any]]:

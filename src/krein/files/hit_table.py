@@ -11,10 +11,9 @@ from typing import Any, Literal
 import numpy as np
 import scipy.sparse
 
-from krein.files import line_blocks
 from krein.files.binary import read_arrays
 from krein.files.hit_columns import find_columns, is_pair_list, table_blocks
-from krein.files.line_blocks import Layout, careful_lines, fast_lines
+from krein.files.line_blocks import Layout, careful_lines, data_lines, fast_lines
 from krein.files.sources import FormatError, Named, Place, check_names, readable
 
 Several = Literal["max", "sum"]
@@ -140,7 +139,7 @@ def collect(
         for k in np.flatnonzero((codes < 0).any(axis=0))[:1]:
             side = int(codes[0, k] >= 0)
             table, column = (rows, columns)[side], (layout.query, layout.target)[side]
-            name, (place, _) = block[side][k], line_blocks.data_lines(text, first)[k]
+            name, (place, _) = block[side][k], data_lines(text, first)[k]
             what = f"{name.decode()!r} is not among the {len(table)} names in"
             repair = f"leave {table.what} out to take the names of the file"
             raise place.error(f"{what} {table.what}=; {repair}", column + 1)
@@ -167,14 +166,14 @@ def compressed(
     starts = np.searchsorted(rows, np.arange(shape[0] + 1)).astype(index)
     matrix = scipy.sparse.csr_array((scores, columns, starts), shape=shape)
     matrix.sort_indices()
-    if several == "sum" or matrix.has_canonical_format:
-        matrix.sum_duplicates()
-        return matrix
-    new = np.append(True, (np.diff(rows) != 0) | (np.diff(matrix.indices) != 0))
-    first = np.flatnonzero(new)
-    scores, columns = np.maximum.reduceat(matrix.data, first), matrix.indices[first]
-    starts = np.searchsorted(rows[first], np.arange(shape[0] + 1)).astype(index)
-    return scipy.sparse.csr_array((scores, columns, starts), shape=shape)
+    if several == "max" and not matrix.has_canonical_format:
+        new = np.append(True, (np.diff(rows) != 0) | (np.diff(matrix.indices) != 0))
+        first = np.flatnonzero(new)
+        largest = np.maximum.reduceat(matrix.data, first)
+        matrix.data[:] = 0.0  # so that the sum of several is the largest
+        matrix.data[first] = largest
+    matrix.sum_duplicates()
+    return matrix
 
 
 def hits_of_matrix(
@@ -236,7 +235,7 @@ def kind_of_hits(path: Path) -> str:
         with zipfile.ZipFile(path) as members:
             return "sparse" if "indptr.npy" in members.namelist() else "none"
     first, text = next(table_blocks(path), (Place(path), b""))
-    lines = [content for _, content in line_blocks.data_lines(text, first, most=20)]
+    lines = [content for _, content in data_lines(text, first, most=20)]
     if not lines or not (b"# Fields:" in text or is_pair_list(lines)):
         return "none"
     head = find_columns(path).head

@@ -168,8 +168,8 @@ def read_columns(path: Path, how: How) -> Named:
     if how.label_column is not None:
         place = cells.column_at(header, how.label_column)
         titles.pop(place, None)
-        found = Labels(rows, place, f"labels from {how.label_column!r}")
-        labels = choose_labels(found, None, how.skip_unlabelled)
+        each = Named(range(len(rows)), notes=[f"labels from {how.label_column!r}"])
+        labels = choose_labels(Labels(rows, place), each, how.skip_unlabelled)
         if labels.labelled is not None:
             rows = [rows[k] for k in labels.labelled]
         note = f", {labels.notes[0]}"

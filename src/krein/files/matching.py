@@ -95,7 +95,7 @@ class Labels:
 
     rows: Sequence[Row]
     column: int
-    note: str
+    note: str = ""
     names: list[str] | None = None
     values: np.ndarray | None = None
 
@@ -140,10 +140,9 @@ def _find_labels(
     if beside is not None:
         own = [row.name(beside) for row in rows]
         sources.unique_names(own, [row.place for row in rows])
-    found = Labels(rows, place, "", own)
-    present = [x for x in map(found.at, range(len(rows))) if x is not None]
+    present = [row.name(place) for row in rows if not row.lacks_label(place)]
     note = f"read {len(present)} labels of {len(set(present))} classes{where}"
-    return replace(found, note=note)
+    return Labels(rows, place, note, own)
 
 
 def _find_separator(path: Path, names: Names) -> str:
@@ -227,14 +226,11 @@ def _ignored(own: list[str], names: Names) -> dict[str, str]:
     return {"names-ignored": f"{start}; {found}."}
 
 
-def choose_labels(found: Labels, items: Named | None, skip_unlabelled: bool) -> Named:
+def choose_labels(found: Labels, items: Named, skip_unlabelled: bool) -> Named:
     """Return the labels of items, or say which of them has none.
 
-    ``items.data`` is the place of each item's label, -1 for none; without `items` the
-    labels are those of the items, in order.
+    ``items.data`` is the place of each item's label, -1 for none.
     """
-    if items is None:
-        items = Named(range(len(found.rows)), notes=[found.note])
     labels = [found.at(place) for place in items.data]
     kept = [k for k, label in enumerate(labels) if label is not None]
     absent = len(labels) - len(kept)

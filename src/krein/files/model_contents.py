@@ -213,9 +213,8 @@ class Writer:
         entries = state_of(type(value))
         there = [entry for entry in entries.values() if hasattr(value, entry.place)]
         state = {e.name: plain_items(getattr(value, e.place)) for e in there}
-        faults = state_faults(value, state, entries) if state else []
-        if faults:
-            raise TypeError(f"{where} cannot be saved: {'; '.join(sorted(faults))}")
+        if state and (faults := state_faults(value, state, entries)):
+            raise TypeError(f"{where} cannot be saved: {faults}")
         name = type(value).__name__
         params = kept_params(name, value.get_params(deep=False))
         named = {"params": self._all(params, where), "state": self._all(state, where)}

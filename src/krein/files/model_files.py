@@ -10,7 +10,6 @@ settled in `krein.files.model_contents`, not by the file. See docs/decisions/001
 from __future__ import annotations
 
 import hashlib
-import io
 import json
 import re
 import zipfile
@@ -27,7 +26,6 @@ import krein
 from krein.arrays import require_memory
 from krein.files import model_contents as known
 from krein.files.binary import load_array
-from krein.files.model_contents import ARRAY_KINDS, TAG
 from krein.files.model_state import state_faults
 from krein.files.sources import readable
 from krein.kernels.registry import Kernel
@@ -36,12 +34,6 @@ from krein.store.files import atomic_write
 _FORMAT = 3
 _TREE = "model.json"
 _JSON_GROWTH = 25  # bytes of Python objects per byte of JSON, at most
-# Kinds of values that are made of one entry of their node.
-_PLAIN: dict[Any, tuple[str, Callable[[Any], Any]]] = {
-    "float": ("value", float),
-    "tuple": ("items", tuple),
-    "dict": ("items", dict),
-}
 
 
 class ModelFileError(ValueError):
@@ -116,9 +108,9 @@ def save_model(est: Any, path: str | Path) -> Path:
         with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
             archive.writestr(zipfile.ZipInfo(_TREE), text.encode())
             for i, array in enumerate(writer.arrays):
-                buffer = io.BytesIO()
-                np.lib.format.write_array(buffer, array, allow_pickle=False)
-                archive.writestr(zipfile.ZipInfo(_member(i)), buffer.getvalue())
+                info = zipfile.ZipInfo(_member(i))
+                with archive.open(info, "w", force_zip64=True) as member:
+                    np.lib.format.write_array(member, array, allow_pickle=False)
     return path
 
 
@@ -243,10 +235,7 @@ class _Reader:
             return [self.decode(item) for item in node]
         if not isinstance(node, dict):
             return node
-        kind = node.get(TAG)
-        if kind in _PLAIN:
-            key, made = _PLAIN[kind]
-            return made(self.decode(node[key]))
+        kind = node.get(known.TAG)
         read = getattr(self, f"_read_{kind}", None)
         if read is None:
             raise ModelFileError(f"unknown kind of value {kind!r}")
@@ -254,6 +243,15 @@ class _Reader:
 
     def _all(self, named: dict[str, Any]) -> dict[str, Any]:
         return {name: self.decode(value) for name, value in named.items()}
+
+    def _read_float(self, node: dict) -> float:
+        return float(node["value"])
+
+    def _read_tuple(self, node: dict) -> tuple:
+        return tuple(self.decode(node["items"]))
+
+    def _read_dict(self, node: dict) -> dict:
+        return dict(self.decode(node["items"]))
 
     def _read_objects(self, node: dict) -> np.ndarray:
         items = self.decode(node["items"])
@@ -272,7 +270,7 @@ class _Reader:
         if name not in self._arrays:
             with self.archive.open(name) as file:
                 array = load_array(file, self.sizes[name])
-            if array.dtype.kind not in ARRAY_KINDS:
+            if array.dtype.kind not in known.ARRAY_KINDS:
                 raise ModelFileError(f"member {name!r} has dtype {array.dtype}")
             self._arrays[name] = array
         return self._arrays[name]
@@ -296,19 +294,12 @@ class _Reader:
             versions = f"(saved by krein {self.version}; this is {krein.__version__})"
             raise ModelFileError(f"unknown class {node['class']!r} {versions}")
         estimator = self._unfitted(cls, known.kept_params(cls.__name__, node["params"]))
-        if node["state"]:
-            self._set_state(estimator, self._all(node["state"]))
-        return estimator
-
-    def _set_state(self, estimator: Any, state: dict[str, Any]) -> None:
-        cls = type(estimator)
-        entries = known.state_of(cls)
-        faults = state_faults(estimator, state, entries)
-        if faults:
-            text = "; ".join(sorted(faults))
-            raise ModelFileError(f"not a whole {cls.__name__}: {text}")
+        state, entries = self._all(node["state"]), known.state_of(cls)
+        if state and (faults := state_faults(estimator, state, entries)):
+            raise ModelFileError(f"not a whole {cls.__name__}: {faults}")
         for name, value in state.items():
             setattr(estimator, entries[name].place, value)
+        return estimator
 
     def _unfitted(self, cls: Any, params: dict[str, Any]) -> Any:
         """Return an estimator with its parameters; absent ones take their defaults."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
@@ -17,11 +18,6 @@ def _array(kinds: str) -> Callable[[Any], bool]:
 def _named(*names: str) -> Callable[[Any], bool]:
     """Test of the class by its name: this module imports no class of krein."""
     return lambda value: type(value).__name__ in names
-
-
-def _is_number(value: Any) -> bool:
-    numeric = isinstance(value, int | float | np.integer | np.floating)
-    return numeric and not isinstance(value, bool)
 
 
 def _is_result(value: Any) -> bool:
@@ -39,8 +35,8 @@ KINDS: dict[str, Callable[[Any], bool]] = {
     "integers": _array("iu"),
     "flags": _array("b"),
     "labels": _array("biufUOST"),
-    "number": _is_number,
-    "integer": lambda v: isinstance(v, int | np.integer) and not isinstance(v, bool),
+    "number": lambda v: isinstance(v, Real) and not isinstance(v, bool),
+    "integer": lambda v: isinstance(v, Integral) and not isinstance(v, bool),
     "flag": lambda v: isinstance(v, bool | np.bool_),
     "text": lambda v: isinstance(v, str),
     "items": lambda v: v is None or isinstance(v, list | tuple | np.ndarray),
@@ -60,7 +56,7 @@ KINDS: dict[str, Callable[[Any], bool]] = {
 
 def state_faults(
     estimator: Any, state: Mapping[str, Any], entries: Mapping[str, Fitted]
-) -> list[str]:
+) -> str:
     """Say what of a state is not as it is declared.
 
     Parameters
@@ -74,8 +70,8 @@ def state_faults(
 
     Returns
     -------
-    list of str
-        Empty for a sound state.
+    str
+        Nothing for a sound state.
     """
     faults = [f"{name!r} is not a fitted attribute" for name in state.keys() - entries]
     sizes: dict[str, int] = {}
@@ -90,7 +86,7 @@ def state_faults(
             faults.append(f"{entry.name!r} is no {entry.kind}")
         elif entry.shape is not None:
             faults.extend(_misfits(entry, value, sizes))
-    return faults or _contradictions(state)
+    return "; ".join(sorted(faults or _contradictions(state)))
 
 
 def _contradictions(state: Mapping[str, Any]) -> list[str]:

@@ -11,8 +11,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from krein.files import binary, cells, sources, square, tables
-from krein.files import item_files as items
+from krein.files import binary, cells, item_files, sources, square, tables
 from krein.files.hit_columns import is_pair_list
 from krein.files.sources import FormatError, How, Named
 
@@ -71,14 +70,14 @@ FORMATS = (
     Format("npz", ".npz", binary.read_npz, binary.read_item_arrays, (b"PK\x03\x04",)),
     Format("mat", ".mat", binary.read_mat, None, (b"MATLAB 5.0 MAT-", b"\x89HDF")),
     Format("mtx", ".mtx", square.read_matrix_market, None, (b"%%MatrixMarket",)),
-    Format("fasta", _FASTA, None, items.read_fasta, (b">",), "strings"),
-    Format("ts", ".ts", None, items.read_ts, _is_ts, "series"),
+    Format("fasta", _FASTA, None, item_files.read_fasta, (b">",), "strings"),
+    Format("ts", ".ts", None, item_files.read_ts, _is_ts, "series"),
     Format("pairs", _PAIRS, square.read_pairs, None, is_pair_list),
     Format("phylip", ".phy .phylip .dist", square.read_phylip, None, _is_phylip),
     Format("csv", ".csv", tables.read_table, _read_vectors),
     Format("tsv", ".tsv", tables.read_table),
-    Format("ucr", ".tsv", None, items.read_ucr),
-    Format("lines", ".txt", None, items.read_lines),
+    Format("ucr", ".tsv", None, item_files.read_ucr),
+    Format("lines", ".txt", None, item_files.read_lines),
 )
 
 
@@ -205,7 +204,7 @@ def read_items(
     how = How(mark, key, 0.0, column, label_column, skip_unlabelled, mixed)
     with sources.readable(path) as file:
         if mixed or column is not None or label_column is not None:
-            return items.read_columns(file, how)
+            return item_files.read_columns(file, how)
         found = choose_format(file, format, matrix=False)
         read = _read(found, file, how, matrix=False)
         notes = read.notes or [f"read {len(read.data)} items ({found.name})"]

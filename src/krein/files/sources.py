@@ -256,7 +256,7 @@ def _blocks(path: Path) -> Iterator[bytes]:
 def file_head(path: Path, size: int = 4096) -> bytes:
     """Return the first bytes, unpacked; what cannot be unpacked is an error later."""
     try:
-        return next((block for block in _blocks(path) if block), b"")[:size]
+        return next(_blocks(path), b"")[:size]
     except FormatError:
         with open(path, "rb") as raw:
             return raw.read(2)
@@ -270,12 +270,12 @@ def whole_lines(
     The next block starts behind the last `end` in a block.
     """
     line, pieces = 1, [b""]
-    for block in _blocks(path):
-        pieces.append(block)
+    for number, block in enumerate(_blocks(path)):
+        pieces.append(block if number else block.removeprefix(_MARK))
         if end in block:
             text = b"".join(pieces)
             stop = text.rindex(end) + 1
-            yield Place(path, line), _without_mark(text[:stop], line)
+            yield Place(path, line), text[:stop]
             # Much faster than bytes.count where lines are short.
             ends = np.frombuffer(text, np.uint8, stop) == _NEWLINE
             line += int(np.count_nonzero(ends))
@@ -283,11 +283,7 @@ def whole_lines(
         if sum(map(len, pieces)) > longest:
             raise TooLargeError(path, _TOO_MUCH.format(longest / 1e6), line=line)
     if text := b"".join(pieces):
-        yield Place(path, line), _without_mark(text, line) + b"\n"
-
-
-def _without_mark(text: bytes, line: int) -> bytes:
-    return text.removeprefix(_MARK) if line == 1 else text
+        yield Place(path, line), text + b"\n"
 
 
 def text_lines(path: Path, weight: int = 1) -> Iterator[Line]:

@@ -27,19 +27,18 @@ def as_client(client: Any) -> Iterator[Any]:
     """
     if client is None:
         yield _current()
-        return
-    if isinstance(client, str) and client == "local":
+    elif isinstance(client, str) and client == "local":
         with _distributed().Client(threads_per_worker=1, dashboard_address=":0") as own:
             yield own
-        return
-    if not isinstance(client, _distributed().Client):
+    elif not isinstance(client, _distributed().Client):
         raise TypeError(
             f"client must be a dask.distributed.Client or 'local', got {client!r}"
         )
-    if client.status != "running":
+    elif client.status != "running":
         raise ValueError(f"client is {client.status}, not running: connect a new one")
-    with client.as_current():  # for whatever asks dask to compute
-        yield client
+    else:
+        with client.as_current():  # for whatever asks dask to compute
+            yield client
 
 
 def _current() -> Any:
@@ -55,12 +54,11 @@ def gathered(client: Any, futures: dict[Any, str]) -> Iterator[Any]:
 
     `futures` has the name of each one's work.
     """
-    distributed = _distributed()
     try:
         for future in _completed(client, futures):
             try:
                 yield future.result()
-            except distributed.KilledWorker as error:
+            except _distributed().KilledWorker as error:
                 raise RuntimeError(
                     f"{futures[future]} ended {error.allowed_failures + 1} workers in "
                     "a row: it probably needs more memory than a worker has, or the "

@@ -63,20 +63,14 @@ def rows_that_fit(n: int, m: int, memory: int) -> int:
     return int(min(rows, max(32, -(-n // _TILES))))
 
 
-def work_key(source: Similarities, landmarks: np.ndarray) -> str:
+def work_key(source: Similarities, landmarks: Any) -> str:
     """What a landmark block is computed from: kernel, landmarks, items, version."""
-    at_landmarks = landmarks if source.kernel is None else take(source.items, landmarks)
     if isinstance(source.items, LazyRows):
         items = source.items.each(fingerprint, _KEY_ROWS)
     else:
         parts = row_slices(source.n, _KEY_ROWS)
         items = [fingerprint(take(source.items, rows)) for rows in parts]
-    return fingerprint(krein.__version__, source.kernel, at_landmarks, items)
-
-
-def tall(n: int, m: int, rows: int) -> Tiling:
-    """An n x m matrix in tiles of rows."""
-    return Tiling(n, m, rows, symmetric=False, width=m)
+    return fingerprint(krein.__version__, source.kernel, landmarks, items)
 
 
 class StoredTiles(TiledMatrix):
@@ -94,12 +88,6 @@ class StoredTiles(TiledMatrix):
         self.store = store
         self.compute = compute
         self.shape = store.tiling.shape
-        self.slices = [rows for rows, _ in store.blocks]
-
-    def fill(self) -> None:
-        """Compute all tiles that are missing, one after the other."""
-        for tile in self.store.missing():
-            self.store.write(tile, self.compute(tile))
 
     def tile(self, tile: int) -> Array:
         """Numbers of one tile; computed if they are not there or damaged."""
@@ -111,48 +99,35 @@ class StoredTiles(TiledMatrix):
 
     def tiles(self) -> Iterator[tuple[slice, Array]]:
         """Yield (rows, tile) in order of the rows."""
-        for tile, rows in enumerate(self.slices):
+        for tile, (rows, _) in enumerate(self.store.blocks):
             yield rows, self.tile(tile)
 
     def rows(self, indices: np.ndarray) -> Array:
         """Return the rows at `indices`, reading each tile at most once."""
-        indices = np.asarray(indices)
-        out = np.empty((indices.size, self.shape[1]))
-        home = indices // self.store.tiling.size
+        home, place = np.divmod(indices, self.store.tiling.size)
+        out = np.empty((home.size, self.shape[1]))
         for tile in np.unique(home):
-            here = np.flatnonzero(home == tile)
-            start = self.slices[tile].start
-            out[here] = self.tile(int(tile))[indices[here] - start]
+            here = home == tile
+            out[here] = self.tile(int(tile))[place[here]]
         return out
 
     def mapped(self, projection: Array) -> StoredTiles:
         """Return ``A @ projection`` in a store beside this one, for this process."""
-        shape, key = (self.shape[0], projection.shape[1]), fingerprint(projection)
-        return self._beside(
-            "features", shape, key, lambda i, _: self.tile(i) @ projection
-        )
+        store = self._beside("features", self.shape[0], projection.shape[1], projection)
+        return StoredTiles(store, lambda i: self.tile(i) @ projection)
 
     def part(self, indices: np.ndarray) -> StoredTiles:
         """Return the rows at `indices` in a store beside this one; one at a time."""
-        shape, key = (indices.size, self.shape[1]), fingerprint(indices)
-        return self._beside("part", shape, key, lambda _, r: self.rows(indices[r]))
+        store = self._beside("part", indices.size, self.shape[1], indices)
+        return StoredTiles(store, lambda i: self.rows(indices[store.blocks[i][0]]))
 
-    def _beside(
-        self,
-        name: str,
-        shape: tuple[int, int],
-        key: str,
-        compute: Callable[[int, slice], Array],
-    ) -> StoredTiles:
-        store = BlockStore(
-            self.store.path.with_name(f"{self.store.path.name}-{name}"),
-            tall(*shape, self.store.tiling.size),
-            fingerprint(self.store.key, key),
-            take_over=True,  # another model on the same block has other ones
-        )
-        found = StoredTiles(store, lambda i: compute(i, store.blocks[i][0]))
-        found.fill()
-        return found
+    def _beside(self, name: str, n: int, m: int, made_by: np.ndarray) -> BlockStore:
+        """Store of an n x m matrix that an array makes of this one."""
+        path = self.store.path.with_name(f"{self.store.path.name}-{name}")
+        tiling = Tiling(n, m, self.store.tiling.size, symmetric=False, width=m)
+        # Another model on the same block makes other ones.
+        key = fingerprint(self.store.key, made_by)
+        return BlockStore(path, tiling, key, take_over=True)
 
 
 # --------------------------------------------------------------------- landmark blocks
@@ -207,11 +182,11 @@ def stored_columns(
 
     def columns_of(source: Similarities, landmarks: np.ndarray) -> StoredTiles:
         n, m = source.n, landmarks.size
-        tiling = tall(n, m, rows_that_fit(n, m, memory))
+        tiling = Tiling(n, m, rows_that_fit(n, m, memory), symmetric=False, width=m)
         place = Path(folder).absolute() / "block"
-        store = BlockStore(place, tiling, key or work_key(source, landmarks))
         by_position = source.kernel is None
         right = landmarks if by_position else take(source.items, landmarks)
+        store = BlockStore(place, tiling, key or work_key(source, right))
         work = Work(store, source.kernel, right)
         # Copying is all the work on a matrix that lies here.
         _fill(work, source.items, None if by_position else client)
