@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-from scipy.linalg import LinAlgError, cho_factor, cho_solve
+from scipy.linalg import LinAlgError, cho_factor, cho_solve, norm
 
 from krein.arrays import Array
 from krein.machines._loop import Iterate
@@ -88,7 +88,7 @@ class _Polytope:
     def cut_at(self, a: Array, g: Array) -> Array:
         """Cut at the centre `a`; returns a step from there to the inside."""
         along = g - self.y * float(self.y @ g) / self.domain.n
-        size = float(np.linalg.norm(along))
+        size = float(norm(along))  # which does not overflow
         if size == 0.0:
             raise _TooThinError
         cut = along / size

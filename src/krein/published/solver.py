@@ -27,6 +27,7 @@ from krein.result import Result
 from krein.validation import check_similarity
 
 Domain = Literal["cut", "paper"]
+_LARGEST = 1e150  # its square is a double
 
 
 def proxy_solver(steps: Callable[..., Iterator[Iterate]]) -> Callable[..., Result]:
@@ -63,8 +64,21 @@ def on_domain(problem: ProxySVM, domain: Domain) -> ProxySVM:
     check_choice("domain", domain, ("cut", "paper"))
     problem = copy.copy(problem)
     if domain == "paper":
+        _refuse_overflow(problem)
         problem.domain = problem.box
     return problem
+
+
+def _refuse_overflow(problem: ProxySVM) -> None:
+    """Refuse a Q1 in which f, of order n^2 C^4 / rho, leaves double precision."""
+    largest = float(np.abs(problem.box.upper * problem.scale).max())
+    size = problem.box.n * largest * largest / min(problem.rho, 1.0)
+    if not size < _LARGEST:
+        raise ValueError(
+            f"C is too large for domain='paper': the objective overflows for dual "
+            f"variables up to {largest:.3g}, with rho={problem.rho:.3g}. Use "
+            "domain='cut', which has the same solutions, or a smaller C"
+        )
 
 
 class Oracle:
