@@ -61,10 +61,7 @@ def accpm(
         the centres is watched, which goes up and down.
     """
     f = Oracle(on_domain(problem, domain))
-    return _centres(f, _Polytope(f.problem.domain), x0)
-
-
-def _centres(f: Oracle, polytope: _Polytope, x0: Array | None) -> Iterator[Iterate]:
+    polytope = _Polytope(f.problem.domain)
     a, most = polytope.inner_point(x0), 3 * polytope.domain.n
     while True:
         try:

@@ -21,37 +21,35 @@ from typing import Any, Literal
 import numpy as np
 
 from krein.arrays import Array
-from krein.machines._loop import Iterate, Stop, run
+from krein.machines._loop import Iterate, run
 from krein.machines.proxy import ProxySVM
 from krein.result import Result
 from krein.validation import check_similarity
 
 Domain = Literal["cut", "paper"]
+_RULES = ("tol", "max_iter", "callback", "stop")
 _LARGEST = 1e150  # its square is a double
 
 
-def proxy_solver(steps: Callable[..., Iterator[Iterate]]) -> Callable[..., Result]:
-    """Make a solver of a generator ``steps(problem, x0, **options)``; a decorator.
+def solver(**defaults: Any) -> Callable[[Callable], Callable[..., Result]]:
+    """Make a solver of a generator of iterates; a decorator.
 
-    The solver takes ``tol=1e-6``, ``max_iter=10_000``, ``callback`` and ``stop`` of
-    `krein.machines._loop.run` besides.
+    The solver takes the rules of `krein.machines._loop.run` besides (``tol``,
+    ``max_iter``, ``callback``, ``stop``), which are `defaults` unless given.
     """
 
-    @functools.wraps(steps)
-    def solve(
-        problem: ProxySVM,
-        x0: Array | None = None,
-        *,
-        tol: float = 1e-6,
-        max_iter: int = 10_000,
-        callback: Callable[[Iterate], bool | None] | None = None,
-        stop: Stop = "gap",
-        **options: Any,
-    ) -> Result:
-        iterates = steps(problem, x0, **options)
-        return run(iterates, tol=tol, max_iter=max_iter, callback=callback, stop=stop)
+    def decorate(steps: Callable[..., Iterator[Iterate]]) -> Callable[..., Result]:
+        @functools.wraps(steps)
+        def solve(*problem: Any, **options: Any) -> Result:
+            given = {name: options.pop(name) for name in _RULES if name in options}
+            return run(steps(*problem, **options), **{**defaults, **given})
 
-    return solve
+        return solve
+
+    return decorate
+
+
+proxy_solver = solver(tol=1e-6, max_iter=10_000)
 
 
 def on_domain(problem: ProxySVM, domain: Domain) -> ProxySVM:
