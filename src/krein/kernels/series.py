@@ -30,9 +30,8 @@ _FACTS: dict[str, Any] = {
 def _check_one(item: Any) -> np.ndarray:
     """Return an array (n_channels, length)."""
     expected = "a series of numbers (length,) or (n_channels, length)"
-    return np.ascontiguousarray(
-        np.atleast_2d(distances.check_numbers(item, expected, (1, 2)))
-    )
+    series = distances.check_numbers(item, expected, (1, 2))
+    return np.ascontiguousarray(np.atleast_2d(series))
 
 
 def _check_pair(X: Any, Y: Any) -> tuple[list, list]:

@@ -174,18 +174,15 @@ class _Procedure:
         self.problem, self.settings, self.random = problem, settings, random
         mu = spectrum.eigenvalues[:, None]
         self.mu, self.V = mu, spectrum.eigenvectors
-        root = spectrum.sqrt_weight
-        self.root = np.ones((spectrum.n, 1)) if root is None else root[:, None]
+        self.root = np.sqrt(problem.column_weight)
         size = float(np.abs(mu).max())
         least = max(1.1 * -float(mu.min()), 1e-6 * size)
         tau = least if settings.tau is None else settings.tau
         self.inner = 0  # inner steps so far
         self.plus = np.maximum(mu, 0.0) + tau
         self.minus = np.maximum(-mu, 0.0) + tau
-        bend = 0.25 if problem.n_columns == 1 else 0.5
-        self.lipschitz = (
-            problem.alpha * float(self.plus.max()) + bend * size**2 / problem.total
-        )
+        bend = (0.25 if problem.n_columns == 1 else 0.5) * size**2 / problem.total
+        self.lipschitz = problem.alpha * float(self.plus.max()) + bend
 
     def outputs(self, Z: Array) -> Array:
         """KA."""
@@ -199,8 +196,8 @@ class _Procedure:
             with np.errstate(over="ignore", invalid="ignore"):
                 A = self.root * (self.V @ Z)
                 H = self.outputs(Z)
-            finite = bool(np.abs(A).max() < 1e150 and np.abs(H).max() < 1e150)
-            if not finite:  # the loop ends with status diverged
+            if not (np.abs(A).max() < 1e150 and np.abs(H).max() < 1e150):
+                # The loop ends with status diverged.
                 yield Iterate(A, np.nan, Certificate("stationarity", np.inf, np.inf))
             yield self._iterate(A, H, limit)
             if self.settings.reset_eta:

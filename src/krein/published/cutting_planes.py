@@ -85,14 +85,15 @@ class _Polytope:
     def cut_at(self, a: Array, g: Array) -> Array:
         """Cut at the centre `a`; returns a step from there to the inside."""
         along = g - self.y * float(self.y @ g) / self.domain.n
-        size = float(norm(along))  # which does not overflow
-        if size == 0.0:
+        cut = along / (norm(along) or 1.0)  # a norm that does not overflow
+        # The step inside Dikin's ellipsoid that makes cut'x as large as possible.
+        direction = _Barrier(self, a).solve(cut)
+        square = float(cut @ direction)
+        if not square > 0.0:
             raise _TooThinError
-        cut = along / size
-        step = self._step_into(a, cut)
         self.cuts = np.vstack([self.cuts, cut])
         self.levels = np.append(self.levels, cut @ a)
-        return step
+        return (0.7 / np.sqrt(square)) * direction
 
     def keep(self, kept: np.ndarray) -> None:
         """Drop all other cuts."""
@@ -128,14 +129,6 @@ class _Polytope:
         change = np.concatenate([step, -step, self.cuts @ step])
         falling = change < 0.0
         return float(np.min(-slack[falling] / change[falling], initial=np.inf))
-
-    def _step_into(self, a: Array, cut: Array) -> Array:
-        """Step inside Dikin's ellipsoid that makes ``cut'x`` as large as possible."""
-        direction = _Barrier(self, a).solve(cut)
-        square = float(cut @ direction)
-        if not square > 0.0:
-            raise _TooThinError
-        return (0.7 / np.sqrt(square)) * direction
 
 
 class _Barrier:

@@ -288,10 +288,9 @@ class _Majoriser:
                     break
             else:
                 return point
-            done = value - new_value <= 1e-14 * abs(value)
+            if value - new_value <= 1e-14 * abs(value):
+                return new
             point, value = new, new_value
-            if done:
-                break
         return point
 
     def _value(self, point: Array, theta: Array) -> float:

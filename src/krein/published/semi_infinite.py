@@ -104,7 +104,7 @@ def _kernels_added(
             best, lower = alpha, rise
         if upper == np.inf:
             upper = rise + problem.domain.gap(alpha, gradient)
-        facts = {"size": len(localisation.kernels)}
+        facts = {"size": len(localisation.restricted.kernels)}
         certificate = relative_gap(max(0.0, upper - lower), lower)
         value, bound = problem.constant + lower, problem.constant + upper
         yield Iterate(best, value, certificate, bound, watches_bound=True, facts=facts)
@@ -118,27 +118,25 @@ def _kernels_added(
 
 
 class _Localisation:
-    """The kernels found so far, and the restricted master problem over them."""
+    """The kernels found so far, and the restricted master problem over them.
+
+    `restricted` is the weights' problem, whose dual is the restricted master problem.
+    """
 
     def __init__(self, problem: ProxySVM, master: str | Master, alpha: Array) -> None:
-        self.problem, self.master = problem, master
-        self.kernels: list[Array] = []
-        self.costs: list[float] = []
-        self.cuts = [alpha]
+        self.problem, self.master, self.cuts = problem, master, [alpha]
+        self.restricted = MKLWeights([], np.empty(0), problem.domain)
 
     def add(self, alpha: Array, rise: float) -> None:
         """Add the most violated constraint, K*(alpha).
 
         Its cost rho ||K - K0||^2 - f(0) comes from S(a, K*(a)) = f(a): nothing cancels.
         """
-        kernel, v = self.problem.proxy_kernel(alpha), self.problem.domain.y * alpha
-        self.kernels.append(kernel)
-        self.costs.append(rise - float(alpha.sum()) + 0.5 * float(v @ (kernel @ v)))
-
-    @property
-    def restricted(self) -> MKLWeights:
-        """The weights' problem, whose dual is the restricted master problem."""
-        return MKLWeights(self.kernels, np.array(self.costs), self.problem.domain)
+        old, kernel = self.restricted, self.problem.proxy_kernel(alpha)
+        v = self.problem.domain.y * alpha
+        cost = rise - float(alpha.sum()) + 0.5 * float(v @ (kernel @ v))
+        kernels, costs = [*old.kernels, kernel], np.append(old.costs, cost)
+        self.restricted = MKLWeights(kernels, costs, old.domain)
 
     def solve(self, lower: float, gap: float) -> tuple[Array, float]:
         """Return a solution of the restricted master problem and an upper bound."""
@@ -155,12 +153,12 @@ class _Localisation:
 
     def prune(self, alpha: Array, top: float, lower: float) -> None:
         """Drop the constraints whose slack at the solution is clear."""
-        cuts = self.restricted.cut(alpha)
+        old, cuts = self.restricted, self.restricted.cut(alpha)
         accuracy = top - cuts.min()  # of the master problem's solution
         threshold = max(_PRUNE_SHARE * accuracy, _PRUNE_TOL * lower)
         kept = np.flatnonzero(cuts - cuts.min() <= threshold)
-        self.kernels = [self.kernels[i] for i in kept]
-        self.costs = [self.costs[i] for i in kept]
+        kernels = [old.kernels[i] for i in kept]
+        self.restricted = MKLWeights(kernels, old.costs[kept], old.domain)
 
 
 def _upper(restricted: MKLWeights, alpha: Array, weights: Array) -> float:
