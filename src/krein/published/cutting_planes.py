@@ -61,8 +61,10 @@ def accpm(
         the centres is watched, which goes up and down.
     """
     f = Oracle(on_domain(problem, domain))
-    polytope = _Polytope(f.problem.domain)
-    a, most = polytope.inner_point(x0), 3 * polytope.domain.n
+    polytope, most = _Polytope(f.problem.domain), 3 * problem.box.n
+    a = polytope.domain.middle()  # class sums are equal, and no bound is near
+    if x0 is not None:
+        a = 0.9 * polytope.domain.project(x0) + 0.1 * a
     while True:
         try:
             a = polytope.centre(a)
@@ -102,11 +104,6 @@ class _Polytope:
     def slack(self, a: Array) -> Array:
         """Distances to the cuts."""
         return self.cuts @ a - self.levels
-
-    def inner_point(self, x0: Array | None) -> Array:
-        """Return a strictly feasible point: class sums equal, away from all bounds."""
-        middle = self.domain.middle()
-        return middle if x0 is None else 0.9 * self.domain.project(x0) + 0.1 * middle
 
     def centre(self, a: Array) -> Array:
         """Analytic centre, by Newton's method from a strictly feasible point."""

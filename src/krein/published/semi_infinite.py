@@ -89,15 +89,10 @@ def siqclp(
     if not callable(master):
         check_choice("master", master, ("mkl", "exact"))
     solve = restricted_master if master == "exact" else master
-    return _kernels_added(on_domain(problem, domain), x0, prune, solve)
-
-
-def _kernels_added(
-    problem: ProxySVM, x0: Array | None, prune: bool, master: str | Master
-) -> Iterator[Iterate]:
+    problem = on_domain(problem, domain)
     alpha = _clipped_svm(problem) if x0 is None else problem.domain.project(x0)
     best, lower, upper, least = alpha, -np.inf, np.inf, np.inf
-    localisation, idle = _Localisation(problem, master, alpha), 0
+    localisation, idle = _Localisation(problem, solve, alpha), 0
     while idle < _PATIENCE or upper - lower > _NEAR * max(lower, 0.0):
         rise, gradient = problem.rise_grad(alpha)
         if rise > lower:
@@ -140,16 +135,15 @@ class _Localisation:
 
     def solve(self, lower: float, gap: float) -> tuple[Array, float]:
         """Return a solution of the restricted master problem and an upper bound."""
+        restricted = self.restricted
         if callable(self.master):
-            alpha, weights = self.master(self.restricted)
-            alpha = self.problem.domain.project(alpha)
-            return alpha, _upper(self.restricted, alpha, weights)
+            alpha, weights = self.master(restricted)
+            alpha = restricted.domain.project(alpha)
+            return alpha, _upper(restricted, alpha, weights)
         accuracy = max(_MASTER_TOL * lower, _MASTER_SHARE * gap, 1e-300)
-        result = kernel_weights(
-            self.restricted, tol=accuracy, cuts=self.cuts, scale=1.0
-        )
+        result = kernel_weights(restricted, tol=accuracy, cuts=self.cuts, scale=1.0)
         self.cuts = result.info["cuts"]
-        return self.problem.domain.project(result.info["alpha"]), result.value
+        return restricted.domain.project(result.info["alpha"]), result.value
 
     def prune(self, alpha: Array, top: float, lower: float) -> None:
         """Drop the constraints whose slack at the solution is clear."""

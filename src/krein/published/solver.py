@@ -83,8 +83,7 @@ class Oracle:
     """Evaluates f and its gradient, and counts the evaluations."""
 
     def __init__(self, problem: ProxySVM) -> None:
-        self.problem = problem
-        self.calls = 0
+        self.problem, self.calls = problem, 0
 
     def __call__(self, a: Array) -> tuple[float, Array]:
         """Return the objective minus f(0), and the gradient."""
