@@ -212,6 +212,22 @@ def test_bad_options(options, message):
         nearest_psd(symmetric(0), **options)
 
 
+@pytest.mark.parametrize(
+    ("options", "advice"),
+    [
+        ({"diagonal": "unit", "min_eigenvalue": 2.0}, "Use diagonal='free', a"),
+        ({"diagonal": "keep", "min_eigenvalue": 9.0}, "Use diagonal='free', a"),
+        ({"diagonal": "keep", "min_eigenvalue": 0.5}, "diagonal='free' or 'unit', a"),
+        ({"fixed": np.eye(12, dtype=bool)}, "Do not fix it, a"),
+    ],
+)
+def test_a_low_diagonal_is_told_what_was_not_given(options, advice):
+    K = symmetric(0)
+    np.fill_diagonal(K, 0.0)
+    with pytest.raises(ValueError, match=f"{advice} smaller min_eigenvalue"):
+        nearest_psd(K, **options)
+
+
 def test_bad_matrices():
     K = symmetric(0)
     with pytest.raises(ValueError, match=r"\(K \+ K.T\) / 2"):

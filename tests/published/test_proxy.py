@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from krein import published
 from krein.estimators._proxy_options import SOLVERS
 from krein.machines.box import BalancedBox
 from krein.machines.mkl import MKLWeights, kernel_weights, svm_at
@@ -128,6 +129,15 @@ def test_the_published_rule_stops_early(spectrum, y):
     for solver in (spgm, accpm, siqclp):
         with pytest.raises(ValueError, match="stop must be"):
             solver(problem, stop="never")
+
+
+@pytest.mark.parametrize("name", ["accpm", "siqclp"])
+def test_a_domain_that_overflows_is_refused(name, spectrum, y):
+    K, call = 1e-100 * spectrum.matrix(), getattr(published, name)
+    with pytest.raises(ValueError, match=r"C is too large for domain='paper'.*'cut'"):
+        call(K, y, C=1e100)
+    assert call(K, y, C=1e100, domain="cut", tol=0.1).converged
+    assert call(K, y, C=1e73, max_iter=3).status == "max_iter"  # the largest allowed
 
 
 def test_the_published_rule_for_cutting_planes_and_kernels(spectrum, y):

@@ -127,7 +127,6 @@ def geodesic_rbf_kernel(X, Y=None, *, distance=None):
     if not callable(distance):
         raise TypeError(f"distance must be a callable d(x, y), got {distance!r}")
     D = distances.each_pair(*distances.check_both(X, Y, lambda x: x), distance)
-    if not np.isfinite(D).all() or D.min() < 0:
-        i, j = np.argwhere(~np.isfinite(D) | (D < 0))[0]
+    for i, j in np.argwhere(~np.isfinite(D) | (D < 0)):
         raise ValueError(f"distance returned {D[i, j]!r} for the items {i} and {j}")
     return D

@@ -30,13 +30,8 @@ _FACTS: dict[str, Any] = {
 def _check_one(item: Any) -> np.ndarray:
     """Return an array (n_channels, length)."""
     expected = "a series of numbers (length,) or (n_channels, length)"
-    return np.ascontiguousarray(
-        np.atleast_2d(distances.check_numbers(item, expected, (1, 2)))
-    )
-
-
-def _check_pair(X: Any, Y: Any) -> tuple[list, list]:
-    return distances.check_both(X, Y, _check_one, len)
+    series = distances.check_numbers(item, expected, (1, 2))
+    return np.ascontiguousarray(np.atleast_2d(series))
 
 
 def _window_cells(window: float | None, longest: Any) -> Any:
@@ -79,7 +74,7 @@ def dtw_kernel(X, Y=None, *, window=None):
     >>> dtw_kernel([[0, 0, 1, 2]], [[0, 1, 1, 2], [3, 3]], similarity="negative")
     array([[-0.        , -4.79583152]])
     """
-    first, second = _check_pair(X, Y)
+    first, second = distances.check_both(X, Y, _check_one, len)
     lengths = {item.shape[1] for item in (*first, *second)}
     if len(lengths) == 1 or window is None or isinstance(window, int | np.integer):
         return _dtw_block(first, second, _window_cells(window, max(lengths)))
@@ -114,7 +109,8 @@ def _dtw_block(first: list, second: list, cells: int | None) -> np.ndarray:
 
 
 def _elastic(X: Any, Y: Any, window: float | None, costs: Any) -> np.ndarray:
-    return elastic_distances(*_check_pair(X, Y), costs, partial(_window_cells, window))
+    first, second = distances.check_both(X, Y, _check_one, len)
+    return elastic_distances(first, second, costs, partial(_window_cells, window))
 
 
 @distances.distance_kernel("msm", **_FACTS)

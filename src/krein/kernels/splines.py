@@ -57,9 +57,7 @@ def squared_distances(X: Array, Y: Array | None) -> Array:
 
 def thin_plate_order(exponent: float) -> int:
     """Order of conditional positive definiteness of the polyharmonic kernel."""
-    if exponent % 2 == 0:
-        return int(exponent) // 2 + 1
-    return ceil(exponent / 2)
+    return int(exponent // 2) + 1  # ceil(e / 2) unless e is even
 
 
 @_cpd_kernel("thin_plate", order=thin_plate_order)

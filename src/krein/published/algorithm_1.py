@@ -29,10 +29,10 @@ from typing import Any
 import numpy as np
 
 from krein.arrays import Array
-from krein.machines._loop import Iterate, run
+from krein.machines._loop import Iterate
 from krein.machines.cpd import CPDProblem
 from krein.machines.losses import SquaredHinge
-from krein.published.solver import check_positive, matrix_and_labels
+from krein.published.solver import check_positive, matrix_and_labels, solver
 from krein.result import Certificate, Result
 
 _RECURSE = 500  # line 2
@@ -130,15 +130,14 @@ def as_printed(
 Point = tuple[Array, Array]
 
 
-def algorithm_1(problem: CPDMatrices, *, max_iter: int = 200) -> Result:
+@solver(tol=0.0, max_iter=200, keep="last")
+def algorithm_1(problem: CPDMatrices) -> Iterator[Iterate]:
     """Run Algorithm 1 and say how good its last point is.
 
     Parameters
     ----------
     problem : CPDMatrices
         Kernel, polynomials, labels, regularisation.
-    max_iter : int
-        Newton steps.
 
     Returns
     -------
@@ -148,10 +147,6 @@ def algorithm_1(problem: CPDMatrices, *, max_iter: int = 200) -> Result:
         "diverged": line 17 had no inverse; then the best point so far, which is no
         model.
     """
-    return run(_newton_steps(problem), tol=0.0, max_iter=max_iter, keep="last")
-
-
-def _newton_steps(problem: CPDMatrices) -> Iterator[Iterate]:
     point = np.zeros(problem.y.size), np.zeros(problem.Q.shape[1])
     value, bound = np.inf, 0.0
     while True:

@@ -41,15 +41,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
 from krein.arrays import Array
-from krein.machines._loop import Iterate, run
+from krein.machines._loop import Iterate
 from krein.machines.logistic import IndefiniteLogistic
-from krein.published.solver import check_choice
-from krein.result import Certificate, Result
+from krein.published.solver import check_choice, solver
+from krein.result import Certificate
 from krein.similarity.spectrum import Spectrum
 
 _DIVERGED = 1e3  # times the largest size that a fixed point can have
@@ -104,6 +104,7 @@ CCCP_DEFAULTS = {
 }
 
 
+@solver(tol=1e-9, max_iter=20, keep="last")
 def cccp_logistic(
     problem: IndefiniteLogistic,
     spectrum: Spectrum,
@@ -111,10 +112,7 @@ def cccp_logistic(
     start: Array | None = None,
     *,
     random_state: np.random.RandomState | None = None,
-    tol: float = 1e-9,
-    max_iter: int = 20,
-    **rules: Any,
-) -> Result:
+) -> Iterator[Iterate]:
     """Run Algorithm 1 of Liu et al. and say what came of it.
 
     Parameters
@@ -129,19 +127,15 @@ def cccp_logistic(
         Coefficients to start from, zeros by default.
     random_state : RandomState, optional
         For the stochastic variants.
-    tol : float
-        On the stationarity residual, which is krein's: the paper stops after 20 steps.
-    max_iter : int
-        Outer steps, the paper's k_max.
-    **rules
-        As in `krein.machines._loop.run`.
 
     Returns
     -------
     Result
-        ``x`` (n, k): the last point, as in the paper. Status "diverged" when it left
-        the region of all fixed points a thousandfold, or was no longer finite; then
-        the point of smallest residual, which is no model. ``info``: "intercept".
+        ``x`` (n, k): the last point, as in the paper, after ``max_iter=20`` outer steps
+        (its k_max), or at ``tol=1e-9``, krein's, on the stationarity residual. Status
+        "diverged" when it left the region of all fixed points a thousandfold, or was no
+        longer finite; then the point of smallest residual, which is no model.
+        ``info``: "intercept".
         ``history``: "norm" of x, "inner" steps so far.
 
     References
@@ -151,8 +145,7 @@ def cccp_logistic(
     _check_settings(settings, problem)
     A = np.zeros(problem.targets.shape) if start is None else start
     random = np.random.RandomState(0) if random_state is None else random_state
-    iterates = _Procedure(problem, spectrum, settings, random).iterates(A)
-    return run(iterates, tol=tol, max_iter=max_iter, keep="last", **rules)
+    return _Procedure(problem, spectrum, settings, random).iterates(A)
 
 
 def _check_settings(settings: CCCPSettings, problem: IndefiniteLogistic) -> None:
@@ -181,18 +174,15 @@ class _Procedure:
         self.problem, self.settings, self.random = problem, settings, random
         mu = spectrum.eigenvalues[:, None]
         self.mu, self.V = mu, spectrum.eigenvectors
-        root = spectrum.sqrt_weight
-        self.root = np.ones((spectrum.n, 1)) if root is None else root[:, None]
+        self.root = np.sqrt(problem.column_weight)
         size = float(np.abs(mu).max())
         least = max(1.1 * -float(mu.min()), 1e-6 * size)
         tau = least if settings.tau is None else settings.tau
         self.inner = 0  # inner steps so far
         self.plus = np.maximum(mu, 0.0) + tau
         self.minus = np.maximum(-mu, 0.0) + tau
-        bend = 0.25 if problem.n_columns == 1 else 0.5
-        self.lipschitz = (
-            problem.alpha * float(self.plus.max()) + bend * size**2 / problem.total
-        )
+        bend = (0.25 if problem.n_columns == 1 else 0.5) * size**2 / problem.total
+        self.lipschitz = problem.alpha * float(self.plus.max()) + bend
 
     def outputs(self, Z: Array) -> Array:
         """KA."""
@@ -206,8 +196,8 @@ class _Procedure:
             with np.errstate(over="ignore", invalid="ignore"):
                 A = self.root * (self.V @ Z)
                 H = self.outputs(Z)
-            finite = bool(np.abs(A).max() < 1e150 and np.abs(H).max() < 1e150)
-            if not finite:  # the loop ends with status diverged
+            if not (np.abs(A).max() < 1e150 and np.abs(H).max() < 1e150):
+                # The loop ends with status diverged.
                 yield Iterate(A, np.nan, Certificate("stationarity", np.inf, np.inf))
             yield self._iterate(A, H, limit)
             if self.settings.reset_eta:

@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-from scipy.linalg import LinAlgError, cho_factor, cho_solve
+from scipy.linalg import LinAlgError, cho_factor, cho_solve, norm
 
 from krein.arrays import Array
 from krein.machines._loop import Iterate
@@ -61,11 +61,10 @@ def accpm(
         the centres is watched, which goes up and down.
     """
     f = Oracle(on_domain(problem, domain))
-    return _centres(f, _Polytope(f.problem.domain), x0)
-
-
-def _centres(f: Oracle, polytope: _Polytope, x0: Array | None) -> Iterator[Iterate]:
-    a, most = polytope.inner_point(x0), 3 * polytope.domain.n
+    polytope, most = _Polytope(f.problem.domain), 3 * problem.box.n
+    a = polytope.domain.middle()  # class sums are equal, and no bound is near
+    if x0 is not None:
+        a = 0.9 * polytope.domain.project(x0) + 0.1 * a
     while True:
         try:
             a = polytope.centre(a)
@@ -88,14 +87,15 @@ class _Polytope:
     def cut_at(self, a: Array, g: Array) -> Array:
         """Cut at the centre `a`; returns a step from there to the inside."""
         along = g - self.y * float(self.y @ g) / self.domain.n
-        size = float(np.linalg.norm(along))
-        if size == 0.0:
+        cut = along / (norm(along) or 1.0)  # a norm that does not overflow
+        # The step inside Dikin's ellipsoid that makes cut'x as large as possible.
+        direction = _Barrier(self, a).solve(cut)
+        square = float(cut @ direction)
+        if not square > 0.0:
             raise _TooThinError
-        cut = along / size
-        step = self._step_into(a, cut)
         self.cuts = np.vstack([self.cuts, cut])
         self.levels = np.append(self.levels, cut @ a)
-        return step
+        return (0.7 / np.sqrt(square)) * direction
 
     def keep(self, kept: np.ndarray) -> None:
         """Drop all other cuts."""
@@ -104,11 +104,6 @@ class _Polytope:
     def slack(self, a: Array) -> Array:
         """Distances to the cuts."""
         return self.cuts @ a - self.levels
-
-    def inner_point(self, x0: Array | None) -> Array:
-        """Return a strictly feasible point: class sums equal, away from all bounds."""
-        middle = self.domain.middle()
-        return middle if x0 is None else 0.9 * self.domain.project(x0) + 0.1 * middle
 
     def centre(self, a: Array) -> Array:
         """Analytic centre, by Newton's method from a strictly feasible point."""
@@ -131,14 +126,6 @@ class _Polytope:
         change = np.concatenate([step, -step, self.cuts @ step])
         falling = change < 0.0
         return float(np.min(-slack[falling] / change[falling], initial=np.inf))
-
-    def _step_into(self, a: Array, cut: Array) -> Array:
-        """Step inside Dikin's ellipsoid that makes ``cut'x`` as large as possible."""
-        direction = _Barrier(self, a).solve(cut)
-        square = float(cut @ direction)
-        if not square > 0.0:
-            raise _TooThinError
-        return (0.7 / np.sqrt(square)) * direction
 
 
 class _Barrier:

@@ -23,15 +23,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 import scipy.linalg
 
 from krein.arrays import Array
-from krein.machines._loop import Iterate, run
+from krein.machines._loop import Iterate
 from krein.machines.box import BalancedBox, QuadraticModel
-from krein.result import Certificate, Result
+from krein.published.solver import solver
+from krein.result import Certificate
 
 
 @dataclass(frozen=True)
@@ -63,16 +63,14 @@ class IndefiniteDual:
         return Certificate("stationarity", violation, violation)
 
 
+@solver(tol=1e-4, max_iter=10_000)
 def tdca(
     problem: IndefiniteDual,
     start: Array | None = None,
     *,
     block: int = 64,
     mu: float = 1e-6,
-    tol: float = 1e-4,
-    max_iter: int = 10_000,
-    **rules: Any,
-) -> Result:
+) -> Iterator[Iterate]:
     """Truncated DCA by blocks (TDCASVM) for the SVM dual on a raw indefinite kernel.
 
     Akoa (2008): ``max e'a - a'YKYa / 2`` over 0 <= a <= C, y'a = 0. On a block B of the
@@ -90,26 +88,14 @@ def tdca(
         Size of B. Two is SMO; larger blocks let BLAS work.
     mu : float
         Strong convexity that is added, relative to the largest eigenvalue of Q_BB.
-    tol : float
-        Largest violation of the KKT conditions.
-    max_iter : int
-        Largest number of blocks.
-    **rules
-        As in `krein.machines._loop.run`.
 
     Returns
     -------
     Result
         ``x`` is a, in the box; a KKT point, not an optimum, where K is indefinite.
-        ``value`` is the maximised dual, the certificate the maximal violating pair.
+        ``value`` is the maximised dual, the certificate the maximal violating pair, of
+        which ``tol=1e-4`` is the largest; ``max_iter=10_000`` counts blocks.
     """
-    iterates = _blocks(problem, start, block, mu)
-    return run(iterates, tol=tol, max_iter=max_iter, **rules)
-
-
-def _blocks(
-    problem: IndefiniteDual, start: Array | None, block: int, mu: float
-) -> Iterator[Iterate]:
     domain = problem.domain
     a = np.zeros(domain.n) if start is None else start
     gradient = problem.gradient(a)
@@ -184,20 +170,17 @@ class PrimalDC:
     @cached_property
     def M(self) -> Array:
         """The weighted kernel."""
-        if self.weight is None:
-            return self.K
         return self.root[:, None] * self.K * self.root
 
-    def slack(self, point: Array) -> Array:
-        """max(0, e - y (Mx + e b0))."""
+    def slack(self, point: Array, margin: float = 1.0) -> Array:
+        """max(0, e - y (Mx + e b0)), with e times `margin`."""
         outputs = self.M @ point[:-1] + self.root * point[-1]
-        return np.maximum(0.0, self.root - self.y * outputs)
+        return np.maximum(0.0, margin * self.root - self.y * outputs)
 
-    def value(self, point: Array) -> float:
+    def value(self, point: Array, margin: float = 1.0) -> float:
         """F at (x, b0)."""
-        x = point[:-1]
-        quadratic = float(x @ (self.M @ x))
-        return 0.5 * (self.gamma * quadratic + float(np.sum(self.slack(point) ** 2)))
+        x, slack = point[:-1], self.slack(point, margin)
+        return 0.5 * (self.gamma * float(x @ (self.M @ x)) + float(slack @ slack))
 
     def gradient(self, point: Array) -> Array:
         """Gradient in (x, b0)."""
@@ -210,10 +193,7 @@ class PrimalDC:
 
         It is negative whenever F is: max(0, -y f) <= max(0, e - y f).
         """
-        x = point[:-1]
-        image = self.M @ x
-        against = np.maximum(0.0, -self.y * (image + self.root * point[-1]))
-        return 0.5 * (self.gamma * float(x @ image) + float(np.sum(against**2)))
+        return self.value(point, margin=0.0)
 
     def certificate(self, point: Array) -> Certificate:
         """Norm of the gradient; relative to that at the origin."""
@@ -222,9 +202,8 @@ class PrimalDC:
         return Certificate("stationarity", norm, norm / max(origin, 1e-300))
 
 
-def dc_primal(
-    problem: PrimalDC, *, tol: float = 1e-4, max_iter: int = 300, **rules: Any
-) -> Result:
+@solver(tol=1e-4, max_iter=300)
+def dc_primal(problem: PrimalDC) -> Iterator[Iterate]:
     """IKSVM-DC: DCA on the SVM primal with a raw indefinite kernel, and extrapolation.
 
     Xu, Xue, Chen, Wang (2017): minimise
@@ -238,26 +217,16 @@ def dc_primal(
     ----------
     problem : PrimalDC
         The primal.
-    tol : float
-        Norm of the gradient, relative to that at the origin. (As published the method
-        stops when ||d||^2 <= 1e-3.)
-    max_iter : int
-        Largest number of steps.
-    **rules
-        As in `krein.machines._loop.run`.
 
     Returns
     -------
     Result
         ``x`` holds b and, last, b0 (of weighted problems (x, b0) of `PrimalDC`); the
-        certificate is the norm of the gradient, relative to that at the origin. Status
-        "diverged": a direction was found along which F is unbounded below (as soon as
-        F < 0, or before).
+        certificate is the norm of the gradient, relative to that at the origin, and at
+        most ``tol=1e-4`` unless given. (As published the method stops when ||d||^2 <=
+        1e-3.) Status "diverged": a direction was found along which F is unbounded below
+        (as soon as F < 0, or before).
     """
-    return run(_dca(problem), tol=tol, max_iter=max_iter, **rules)
-
-
-def _dca(problem: PrimalDC) -> Iterator[Iterate]:
     n = problem.y.shape[0]
     largest = scipy.linalg.eigvalsh(problem.M, subset_by_index=[n - 1, n - 1])[0]
     majoriser = _Majoriser(problem, rho=max(float(largest), 0.0) + 1e-4)
@@ -319,10 +288,9 @@ class _Majoriser:
                     break
             else:
                 return point
-            done = value - new_value <= 1e-14 * abs(value)
+            if value - new_value <= 1e-14 * abs(value):
+                return new
             point, value = new, new_value
-            if done:
-                break
         return point
 
     def _value(self, point: Array, theta: Array) -> float:

@@ -56,7 +56,17 @@ def spgm(
         published form.
     """
     f, a, largest = Oracle(problem), _start(problem, x0), problem.lipschitz
-    return _spgm(f, a, largest / _FIRST if line_search else largest, largest)
+    L = largest / _FIRST if line_search else largest
+    rise, g = f(a)
+    while True:
+        yield f.iterate(a, rise, g)
+        while True:
+            new, at_new, g_new, enough = _step(f, a, rise, g, L)
+            if enough or L >= largest:
+                break
+            L *= 2.0
+        a, rise, g = new, at_new, g_new
+        L *= 0.5 if line_search else 1.0
 
 
 @proxy_solver
@@ -111,21 +121,6 @@ def _step(
     move = new - a
     floor = rise + float(g @ move) - 0.5 * L * float(move @ move)
     return new, at_new, g_new, at_new >= floor - 1e-12 * abs(rise)
-
-
-def _spgm(f: Oracle, a: Array, L: float, largest: float) -> Iterator[Iterate]:
-    """SPGM; a gamma below the largest is doubled until (11) holds, halved after it."""
-    rise, g = f(a)
-    search = L < largest
-    while True:
-        yield f.iterate(a, rise, g)
-        while True:
-            new, at_new, g_new, enough = _step(f, a, rise, g, L)
-            if enough or L >= largest:
-                break
-            L *= 2.0
-        a, rise, g = new, at_new, g_new
-        L *= 0.5 if search else 1.0
 
 
 def _smm(f: Oracle, start: Array, monotone: bool, L: float) -> Iterator[Iterate]:

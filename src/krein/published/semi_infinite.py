@@ -89,22 +89,17 @@ def siqclp(
     if not callable(master):
         check_choice("master", master, ("mkl", "exact"))
     solve = restricted_master if master == "exact" else master
-    return _kernels_added(on_domain(problem, domain), x0, prune, solve)
-
-
-def _kernels_added(
-    problem: ProxySVM, x0: Array | None, prune: bool, master: str | Master
-) -> Iterator[Iterate]:
+    problem = on_domain(problem, domain)
     alpha = _clipped_svm(problem) if x0 is None else problem.domain.project(x0)
     best, lower, upper, least = alpha, -np.inf, np.inf, np.inf
-    localisation, idle = _Localisation(problem, master, alpha), 0
+    localisation, idle = _Localisation(problem, solve, alpha), 0
     while idle < _PATIENCE or upper - lower > _NEAR * max(lower, 0.0):
         rise, gradient = problem.rise_grad(alpha)
         if rise > lower:
             best, lower = alpha, rise
         if upper == np.inf:
             upper = rise + problem.domain.gap(alpha, gradient)
-        facts = {"size": len(localisation.kernels)}
+        facts = {"size": len(localisation.restricted.kernels)}
         certificate = relative_gap(max(0.0, upper - lower), lower)
         value, bound = problem.constant + lower, problem.constant + upper
         yield Iterate(best, value, certificate, bound, watches_bound=True, facts=facts)
@@ -118,49 +113,46 @@ def _kernels_added(
 
 
 class _Localisation:
-    """The kernels found so far, and the restricted master problem over them."""
+    """The kernels found so far, and the restricted master problem over them.
+
+    `restricted` is the weights' problem, whose dual is the restricted master problem.
+    """
 
     def __init__(self, problem: ProxySVM, master: str | Master, alpha: Array) -> None:
-        self.problem, self.master = problem, master
-        self.kernels: list[Array] = []
-        self.costs: list[float] = []
-        self.cuts = [alpha]
+        self.problem, self.master, self.cuts = problem, master, [alpha]
+        self.restricted = MKLWeights([], np.empty(0), problem.domain)
 
     def add(self, alpha: Array, rise: float) -> None:
         """Add the most violated constraint, K*(alpha).
 
         Its cost rho ||K - K0||^2 - f(0) comes from S(a, K*(a)) = f(a): nothing cancels.
         """
-        kernel, v = self.problem.proxy_kernel(alpha), self.problem.domain.y * alpha
-        self.kernels.append(kernel)
-        self.costs.append(rise - float(alpha.sum()) + 0.5 * float(v @ (kernel @ v)))
-
-    @property
-    def restricted(self) -> MKLWeights:
-        """The weights' problem, whose dual is the restricted master problem."""
-        return MKLWeights(self.kernels, np.array(self.costs), self.problem.domain)
+        old, kernel = self.restricted, self.problem.proxy_kernel(alpha)
+        v = self.problem.domain.y * alpha
+        cost = rise - float(alpha.sum()) + 0.5 * float(v @ (kernel @ v))
+        kernels, costs = [*old.kernels, kernel], np.append(old.costs, cost)
+        self.restricted = MKLWeights(kernels, costs, old.domain)
 
     def solve(self, lower: float, gap: float) -> tuple[Array, float]:
         """Return a solution of the restricted master problem and an upper bound."""
+        restricted = self.restricted
         if callable(self.master):
-            alpha, weights = self.master(self.restricted)
-            alpha = self.problem.domain.project(alpha)
-            return alpha, _upper(self.restricted, alpha, weights)
+            alpha, weights = self.master(restricted)
+            alpha = restricted.domain.project(alpha)
+            return alpha, _upper(restricted, alpha, weights)
         accuracy = max(_MASTER_TOL * lower, _MASTER_SHARE * gap, 1e-300)
-        result = kernel_weights(
-            self.restricted, tol=accuracy, cuts=self.cuts, scale=1.0
-        )
+        result = kernel_weights(restricted, tol=accuracy, cuts=self.cuts, scale=1.0)
         self.cuts = result.info["cuts"]
-        return self.problem.domain.project(result.info["alpha"]), result.value
+        return restricted.domain.project(result.info["alpha"]), result.value
 
     def prune(self, alpha: Array, top: float, lower: float) -> None:
         """Drop the constraints whose slack at the solution is clear."""
-        cuts = self.restricted.cut(alpha)
+        old, cuts = self.restricted, self.restricted.cut(alpha)
         accuracy = top - cuts.min()  # of the master problem's solution
         threshold = max(_PRUNE_SHARE * accuracy, _PRUNE_TOL * lower)
         kept = np.flatnonzero(cuts - cuts.min() <= threshold)
-        self.kernels = [self.kernels[i] for i in kept]
-        self.costs = [self.costs[i] for i in kept]
+        kernels = [old.kernels[i] for i in kept]
+        self.restricted = MKLWeights(kernels, old.costs[kept], old.domain)
 
 
 def _upper(restricted: MKLWeights, alpha: Array, weights: Array) -> float:

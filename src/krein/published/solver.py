@@ -21,36 +21,35 @@ from typing import Any, Literal
 import numpy as np
 
 from krein.arrays import Array
-from krein.machines._loop import Iterate, Stop, run
+from krein.machines._loop import Iterate, run
 from krein.machines.proxy import ProxySVM
 from krein.result import Result
 from krein.validation import check_similarity
 
 Domain = Literal["cut", "paper"]
+_RULES = ("tol", "max_iter", "callback", "stop")
+_LARGEST = 1e150  # its square is a double
 
 
-def proxy_solver(steps: Callable[..., Iterator[Iterate]]) -> Callable[..., Result]:
-    """Make a solver of a generator ``steps(problem, x0, **options)``; a decorator.
+def solver(**defaults: Any) -> Callable[[Callable], Callable[..., Result]]:
+    """Make a solver of a generator of iterates; a decorator.
 
-    The solver takes ``tol=1e-6``, ``max_iter=10_000``, ``callback`` and ``stop`` of
-    `krein.machines._loop.run` besides.
+    The solver takes the rules of `krein.machines._loop.run` besides (``tol``,
+    ``max_iter``, ``callback``, ``stop``), which are `defaults` unless given.
     """
 
-    @functools.wraps(steps)
-    def solve(
-        problem: ProxySVM,
-        x0: Array | None = None,
-        *,
-        tol: float = 1e-6,
-        max_iter: int = 10_000,
-        callback: Callable[[Iterate], bool | None] | None = None,
-        stop: Stop = "gap",
-        **options: Any,
-    ) -> Result:
-        iterates = steps(problem, x0, **options)
-        return run(iterates, tol=tol, max_iter=max_iter, callback=callback, stop=stop)
+    def decorate(steps: Callable[..., Iterator[Iterate]]) -> Callable[..., Result]:
+        @functools.wraps(steps)
+        def solve(*problem: Any, **options: Any) -> Result:
+            given = {name: options.pop(name) for name in _RULES if name in options}
+            return run(steps(*problem, **options), **{**defaults, **given})
 
-    return solve
+        return solve
+
+    return decorate
+
+
+proxy_solver = solver(tol=1e-6, max_iter=10_000)
 
 
 def on_domain(problem: ProxySVM, domain: Domain) -> ProxySVM:
@@ -63,16 +62,28 @@ def on_domain(problem: ProxySVM, domain: Domain) -> ProxySVM:
     check_choice("domain", domain, ("cut", "paper"))
     problem = copy.copy(problem)
     if domain == "paper":
+        _refuse_overflow(problem)
         problem.domain = problem.box
     return problem
+
+
+def _refuse_overflow(problem: ProxySVM) -> None:
+    """Refuse a Q1 in which f, of order n^2 C^4 / rho, leaves double precision."""
+    largest = float(np.abs(problem.box.upper * problem.scale).max())
+    size = problem.box.n * largest * largest / min(problem.rho, 1.0)
+    if not size < _LARGEST:
+        raise ValueError(
+            f"C is too large for domain='paper': the objective overflows for dual "
+            f"variables up to {largest:.3g}, with rho={problem.rho:.3g}. Use "
+            "domain='cut', which has the same solutions, or a smaller C"
+        )
 
 
 class Oracle:
     """Evaluates f and its gradient, and counts the evaluations."""
 
     def __init__(self, problem: ProxySVM) -> None:
-        self.problem = problem
-        self.calls = 0
+        self.problem, self.calls = problem, 0
 
     def __call__(self, a: Array) -> tuple[float, Array]:
         """Return the objective minus f(0), and the gradient."""

@@ -203,10 +203,12 @@ def _goal(G: Array, diagonal: str, fixed: Any, least: float) -> Array:
         np.fill_diagonal(goal, 1.0 if diagonal == "unit" else G.diagonal())
     low = np.flatnonzero(goal.diagonal() <= least)
     if low.size:
+        unit = " or 'unit'" if diagonal == "keep" and least < 1.0 else ""
+        other = f"Use diagonal='free'{unit}" if diagonal != "free" else "Do not fix it"
         raise ValueError(
             f"the diagonal entry of item {low[0]} is to be at most min_eigenvalue = "
-            f"{least:g}, which leaves only zeros in its row. Use diagonal='free' or "
-            "'unit', a smaller min_eigenvalue, or leave the item out"
+            f"{least:g}, which leaves only zeros in its row. {other}, a smaller "
+            "min_eigenvalue, or leave the item out"
         )
     return goal
 
