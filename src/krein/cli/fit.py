@@ -17,7 +17,7 @@ from krein.comparison.evaluation import fit_method
 from krein.comparison.methods import TASKS
 from krein.comparison.problem import Problem
 from krein.diagnostics.facts import negative_mass
-from krein.diagnostics.findings import Evidence, find
+from krein.diagnostics.findings import Evidence, spread
 from krein.files.writers import check_format, write_matrix
 from krein.items import called
 from krein.report.map import render_map
@@ -81,7 +81,7 @@ def _warn_if_diagonal(args: Options, problem: Problem) -> None:
     """Say before the fit that a kernel is nearly the identity."""
     K = problem.on(problem.everything)
     # Of hits most pairs are absent, as they should.
-    found = find(Evidence(K, K)) if isinstance(K, np.ndarray) else []
+    found = spread(Evidence(K, K)) if isinstance(K, np.ndarray) else []
     print_note(args, *(f.text for f in found if f.key.startswith("nearly-")))
 
 

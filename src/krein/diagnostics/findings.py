@@ -8,7 +8,7 @@ stand in findings.toml.
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
 from functools import cache, cached_property
 from importlib import resources
@@ -18,7 +18,8 @@ import numpy as np
 import scipy.sparse
 
 from krein.arrays import Array
-from krein.diagnostics.facts import NegativePart, label_p_value
+from krein.diagnostics import facts
+from krein.diagnostics.facts import NegativePart, SpectrumFacts, label_p_value
 from krein.validation import ROUNDING, is_continuous, wrong_direction
 
 Severity = Literal["error", "warning", "note"]
@@ -77,10 +78,8 @@ class Evidence:
         Largest ``|K_ij - K_ji|`` over the largest entry.
     filled : int
         Missing entries that were taken from the mirror entry.
-    cpd_order : callable
-        Returns the order of conditional positive definiteness, or None: splines of
-        distances, such as d^3, are similarities with a zero diagonal. Called where
-        that matters only, since it asks for all eigenvalues.
+    X : array-like of shape (n, d) or None
+        Coordinates of the items.
     """
 
     given: Array
@@ -89,7 +88,19 @@ class Evidence:
     y: np.ndarray | None = None
     asymmetry: float = 0.0
     filled: int = 0
-    cpd_order: Callable[[], int | None] = lambda: None
+    X: Any = None
+
+    @cached_property
+    def spectrum(self) -> SpectrumFacts:
+        """All eigenvalues, or what is known about those of many items."""
+        exact = self.similarity.shape[0] <= facts.EXACT_UP_TO
+        look = facts.exact_facts if exact else facts.estimated_facts
+        return look(self.similarity)
+
+    @cached_property
+    def cpd_order(self) -> int | None:
+        """Order of conditional positive definiteness; asks for the spectrum."""
+        return facts.cpd_order(self.similarity, self.spectrum, self.X)
 
     @cached_property
     def self_similarity(self) -> float:
@@ -153,8 +164,8 @@ def _found(severity: Severity, key: str, **values: Any) -> Finding:
 def _numbers(seen: Evidence) -> Iterator[Finding]:
     """Distances instead of similarities, missing entries, directions that differ."""
     wrong = wrong_direction(seen.given, seen.kind, seen.y if seen.has_classes else None)
-    # Of d^3 and the like a zero diagonal is right.
-    if wrong is not None and (seen.kind == "distance" or not seen.cpd_order()):
+    # Of splines of distances, such as d^3, a zero diagonal is right.
+    if wrong is not None and (seen.kind == "distance" or not seen.cpd_order):
         yield _found("error", wrong.key, seems=wrong.seems, reason=wrong.reason)
     if seen.filled:
         entries = "entry" if seen.filled == 1 else "entries"
@@ -166,7 +177,7 @@ def _numbers(seen: Evidence) -> Iterator[Finding]:
         yield replace(found, key="asymmetric")
 
 
-def _spread(seen: Evidence) -> Iterator[Finding]:
+def spread(seen: Evidence) -> Iterator[Finding]:
     """Alike only to itself, alike to everything, or in odd units."""
     K, size = seen.similarity, seen.self_similarity
     if seen.has_self_similarity:
@@ -264,7 +275,7 @@ def near_duplicate_share(K: Any, near: float = 0.9) -> float:
     return np.unique(pairs.row[found]).size / K.shape[0]
 
 
-_CHECKS = (_numbers, _spread, _labels, _twins)
+_CHECKS = (_numbers, spread, _labels, _twins)
 
 
 # ------------------------------------------------------------------------------ advice
