@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from pathlib import Path
 from typing import Any
 
@@ -72,8 +71,7 @@ def _read_settings(name: str, pairs: list[str], task: str) -> dict[str, Any]:
         raise ValueError(f"--set is not for method {name!r}")
     # --kernel and --param say the first two.
     fixed = {"kernel", "kernel_params", "symmetrize", *method.params}
-    every = inspect.signature(getattr(krein, method.estimator)).parameters
-    known = [key for key in every if key not in fixed]
+    known = [key for key in method.build().get_params(deep=False) if key not in fixed]
     return learning.parse_pairs(pairs, known, option="--set", owner=f"method {name!r}")
 
 

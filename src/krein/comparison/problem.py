@@ -76,8 +76,7 @@ class Problem:
         if self.K is not None:
             return self.K[:, train]
         items = take(self.items, train)
-        kernel = self.kernel.fit(items) if isinstance(self.kernel, Kernel) else None
-        return np.asarray((kernel or self.kernel)(self.items, items), dtype=float)
+        return np.asarray(self.kernel.fit(items)(self.items, items), dtype=float)
 
     def matrix(self) -> Matrix:
         """Similarities of all items."""

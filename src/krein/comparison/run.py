@@ -274,8 +274,7 @@ class KernelComparison:
             for row in comparison.table()
         ]
         column = self.comparisons[self.ranking[0]].deciding
-        sign = -1.0 if column.larger_is_better else 1.0
-        return sorted(rows, key=lambda row: sign * row[column.key])
+        return sorted(rows, key=lambda row: -column.sign * row[column.key])
 
     @cached_property
     def recommendation(self) -> Recommendation:

@@ -69,8 +69,9 @@ def render(cases: Sequence[Case], **texts: str) -> str:
     links = [*(links if len(cases) > 1 else []), ("glossary", "Glossary")]
     items = [f'<li><a href="#{at}">{escape(title)}</a></li>' for at, title in links]
     contents = f'<nav aria-label="Contents"><ul>{"".join(items)}</ul></nav>'
-    words = [f"<dt>{escape(w)}</dt><dd>{escape(text)}</dd>" for w, text in glossary()]
-    meanings = f"<h2>Glossary</h2><dl>{''.join(words)}</dl>"
+    glossary = words()["glossary"].items()
+    terms = [f"<dt>{escape(w)}</dt><dd>{escape(text)}</dd>" for w, text in glossary]
+    meanings = f"<h2>Glossary</h2><dl>{''.join(terms)}</dl>"
     sections.append(f'<section id="glossary">{meanings}</section>')
     first = {"title": f"krein: {cases[0].title}", "headline": cases[0].headline}
     return page("\n".join(sections), contents, **(first | texts))
@@ -104,18 +105,12 @@ def _file(name: str) -> str:
 
 @cache
 def words() -> dict[str, Any]:
-    """Words of the report by task, and of the demo."""
+    """Words of the report by task, of the demo, the glossary and maps."""
     return tomllib.loads(_file("words.toml"))
 
 
 def _capital(sentence: str) -> str:
     return sentence[:1].upper() + sentence[1:]
-
-
-def glossary() -> list[tuple[str, str]]:
-    """The words of the report with their meanings."""
-    lines = _file("glossary.txt").splitlines()
-    return [(word, text) for word, _, text in (line.partition(": ") for line in lines)]
 
 
 def _classes(labels: Sequence[str], counts: Sequence[int]) -> str:
