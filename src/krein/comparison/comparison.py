@@ -189,11 +189,9 @@ class Comparison:
 
     def skill(self, method: str) -> float:
         """Which part of the mistakes of a free answer a method avoids."""
-        free = max(value for _, value in self.levels)
-        mean = self.mean(method)
-        if self.deciding.sign < 0:
-            return 1.0 + mean / free if free else 0.0
-        return (mean - free) / (1.0 - free) if free < 1.0 else 0.0
+        sign = self.deciding.sign
+        free, perfect = sign * max(value for _, value in self.levels), max(sign, 0.0)
+        return (self.mean(method) - free) / (perfect - free) if free < perfect else 0.0
 
     @property
     def by_items(self) -> bool:

@@ -13,11 +13,9 @@ from sklearn.utils.validation import check_array, check_consistent_length, colum
 from krein import validation
 from krein.arrays import Array, require_for
 from krein.diagnostics import facts as looks
-from krein.diagnostics.facts import NegativePart
-from krein.diagnostics.findings import Evidence, Finding, advise, find
+from krein.diagnostics.findings import Evidence, Finding, advise, find, texts
 from krein.kernels.distances import median_distance
 from krein.similarity.sparse import SparseSimilarity, check_sparse_rows
-from krein.validation import refuse_missing_targets
 
 _NEARLY_PSD = 0.01
 _ROUNDING = 1e-8
@@ -79,7 +77,7 @@ class Diagnosis:
     signature: tuple[int, int, int]
     negative_mass: float
     exact: bool
-    negative_part: NegativePart
+    negative_part: looks.NegativePart
     cpd_order: int | None
     triangle_violations: float | None = None
     verdict: Verdict = "indefinite"
@@ -182,8 +180,7 @@ def diagnose(
     """
     seen = _look_at(K, y, X, kind)
     S, spectrum, order = seen.similarity, seen.spectrum, seen.cpd_order
-    classes = seen.y if seen.has_classes else None
-    part = looks.examine_negative_part(S, spectrum, classes)
+    part = looks.examine_negative_part(S, spectrum, seen.classes)
     verdict = _verdict(spectrum)
     findings = find(seen)
     broken = None
@@ -216,7 +213,7 @@ def _look_at(K: Any, y: Any, X: Any, kind: str) -> Evidence:
     validation.check_order(K, y)
     K, filled = _check_matrix(K)
     if y is not None:
-        refuse_missing_targets(y)
+        validation.refuse_missing_targets(y)
         y = column_or_1d(y)
     check_consistent_length(K, y, X)
     largest = max(float(np.abs(K).max()), np.finfo(float).tiny)
@@ -266,13 +263,8 @@ def _check_matrix(K: Any) -> tuple[Array, int]:
     return K, int(missing.sum())
 
 
-def _describe(part: NegativePart) -> str:
-    words = {
-        "none": "none",
-        "noise": "looks like symmetric noise",
-        "structure": "has structure",
-        "unclear": "noise or structure: not clear",
-    }[part.verdict]
+def _describe(part: looks.NegativePart) -> str:
+    words = texts()["negative-part"][part.verdict]
     details = []
     if part.noise_edge is not None:
         details.append(f"{part.outside} beyond the noise edge {part.noise_edge:.3g}")

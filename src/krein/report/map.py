@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from krein.report.charts import legend, scatter, spectrum_chart
-from krein.report.render import facts_table, fill, page, words
+from krein.report.render import facts_rows, fill, page, words
 
 
 def render_map(found: dict[str, Any]) -> str:
@@ -38,7 +38,7 @@ def render_map(found: dict[str, Any]) -> str:
     parts = {
         "legend": legend(labels) if labels else "",
         "map": map_chart,
-        "facts_table": facts_table(found["facts"]),
+        "facts_rows": facts_rows(found["facts"]),
         "scree": spectrum_chart(found["eigenvalues"], None),
     }
     body = fill("map.html", found | {"hidden_items": hidden, "below": below}, **parts)

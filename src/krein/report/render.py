@@ -143,7 +143,7 @@ def _section(case: Case, index: int, cases: int) -> str:
         wrong=_mistakes(case),
         options="".join(_option(comparison, name) for name in ranking),
         each="".join(_method(comparison, name, case.labels) for name in ranking),
-        facts=facts_table(case.diagnosis.facts()),
+        facts=facts_rows(case.diagnosis.facts()),
         advice=_advice(case),
         cut_short=_cut_short(comparison),
         command=_pre(case.command),
@@ -267,12 +267,8 @@ def _cell(column: Any, row: dict[str, Any], deciding: bool) -> str:
 # ------------------------------------------------------------------------------ tables
 
 
-def facts_table(facts: dict[str, str]) -> str:
-    """A table of two columns."""
-    return f"<table><tbody>{_facts(facts)}</tbody></table>"
-
-
-def _facts(facts: dict[str, str]) -> str:
+def facts_rows(facts: dict[str, str]) -> str:
+    """Rows of a table of two columns."""
     return "".join(_words(name, [fact]) for name, fact in facts.items())
 
 
@@ -343,7 +339,8 @@ def _settings(params: dict[str, Any]) -> str:
 def _cut_short(comparison: Any) -> str:
     cut = "the solver was cut short on {:.0%} of the splits"
     shares = {row["title"]: 1.0 - row["converged"] for row in comparison.table()}
-    return _facts({name: cut.format(share) for name, share in shares.items() if share})
+    facts = {name: cut.format(share) for name, share in shares.items() if share}
+    return facts_rows(facts)
 
 
 def _confusion(counts: Sequence[Sequence[int]], labels: list[str]) -> str:
