@@ -193,9 +193,8 @@ def show_repair(payload: dict[str, Any], args: Options) -> None:
 
 def embed(args: Options) -> dict[str, Any]:
     """Fit, and write coordinates, page and model."""
-    out, html, saved = (
-        check_output(path, args.force) for path in (args.out, args.html, args.model)
-    )
+    paths = args.out, args.html, args.model
+    out, html, saved = (check_output(path, args.force) for path in paths)
     K, read = console.read_symmetric(args)
     model = _unfitted(K, args)
     F = model.fit_transform(K)

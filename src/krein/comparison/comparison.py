@@ -111,11 +111,8 @@ class Comparison:
     @cached_property
     def failed(self) -> dict[str, str]:
         """Methods that failed on some split, with the first reason."""
-        return {
-            record["method"]: record["error"]
-            for record in reversed(self.records)
-            if "error" in record
-        }
+        records = [record for record in reversed(self.records) if "error" in record]
+        return {record["method"]: record["error"] for record in records}
 
     @property
     def completed(self) -> list[str]:
