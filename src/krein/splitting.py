@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 from scipy.sparse.csgraph import connected_components
-from sklearn.model_selection import StratifiedGroupKFold, train_test_split
+from sklearn.model_selection import train_test_split
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples, column_or_1d
 
 from krein.arrays import compressed_rows
+from krein.estimators._training import stratified_folds
 from krein.similarity.sparse import check_sparse_rows
 from krein.validation import check_order, refuse_missing_targets, refuse_odd_arrays
 
@@ -189,10 +190,7 @@ class SimilarityGroupSplit:
                 "threshold, or take fewer folds"
             )
         labels = np.zeros(found.size) if y is None else column_or_1d(y)
-        folds = StratifiedGroupKFold(
-            self.n_splits, shuffle=True, random_state=self.random_state
-        )
-        yield from folds.split(np.zeros((found.size, 1)), labels, found)
+        yield from stratified_folds(labels, self.n_splits, self.random_state, found)
 
     def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
         """Number of folds.

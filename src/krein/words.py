@@ -27,9 +27,7 @@ def did_you_mean(given: str, known: Iterable[str]) -> str:
 
 def digits(value: object) -> str:
     """Show a number with three significant digits, anything else as it is."""
-    if isinstance(value, float):
-        return f"{value:.3g}"
-    return str(value)
+    return f"{value:.3g}" if isinstance(value, float) else str(value)
 
 
 def few_digits(text: str) -> str:

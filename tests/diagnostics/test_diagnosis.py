@@ -114,7 +114,7 @@ def test_estimates_agree_with_the_exact_facts(rng):
 
 
 def test_large_matrices_are_examined_by_lanczos(rng, monkeypatch):
-    monkeypatch.setattr("krein.diagnostics.diagnosis._EXACT_UP_TO", 200)
+    monkeypatch.setattr("krein.diagnostics.facts.EXACT_UP_TO", 200)
     X, K = noisy_gaussian(rng)
     found = diagnose(K, X[:, 0] > 0)
     assert not found.exact

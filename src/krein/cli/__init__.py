@@ -180,13 +180,9 @@ def build_parser() -> Parser:
 
 
 def _add_command(commands: Any, name: str, command: dict[str, Any]) -> None:
-    examples = "\n  ".join(command["examples"])
-    parser = commands.add_parser(
-        name,
-        help=command["summary"],
-        description=command["summary"],
-        epilog=f"examples:\n  {examples}",
-    )
+    summary, examples = command["summary"], "\n  ".join(command["examples"])
+    about = {"description": summary, "epilog": f"examples:\n  {examples}"}
+    parser = commands.add_parser(name, help=summary, **about)
     _add_options(parser, command.get("options", {}))
     for title in [*command.get("groups", []), "every"]:
         group = declared_options()["group"][title]

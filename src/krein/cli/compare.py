@@ -239,8 +239,7 @@ def show_compare(payload: dict[str, Any], args: Options) -> None:
     for title, name in {(row["title"], row["method"]) for row in payload["table"]}:
         text = text.replace(title, f"{name} ({title})")  # as --methods calls it
     print(text)
-    columns = TASKS[payload["task"]].columns
-    columns = tuple(c for c in columns if c.key in payload["columns"])
+    columns = [c for c in TASKS[payload["task"]].columns if c.key in payload["columns"]]
     first = ["kernel", "method"] if len(payload["kernels"]) > 1 else ["method"]
     head = [*first, *(column.title for column in columns)]
     rows = [

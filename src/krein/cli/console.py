@@ -177,17 +177,17 @@ def label_title(args: Options) -> str | None:
     return args.labels if _is_title(args.labels) else None
 
 
-def labels_of(
-    read: Named, args: Options, path: str | None = None, column: str | None = None
-) -> Named:
-    """Read the labels from a file of their own; or groups, of a path and a column."""
-    how: dict[str, Any] = {"column": column, "n_items": _num_samples(read.data)}
-    if path is None:
-        path, how["column"] = args.labels, args.label_column
-        how["skip_unlabelled"] = bool(args.skip_unlabelled)
-    if path is None:
+def labels_of(read: Named, args: Options) -> Named:
+    """Read the labels from a file of their own."""
+    if args.labels is None:
         raise ValueError("--label-column is a column of the labels; add --labels FILE")
-    how["separator"] = _separator_of(path, args)
+    how = {"column": args.label_column, "skip_unlabelled": bool(args.skip_unlabelled)}
+    return _read_column(read, args, args.labels, **how)
+
+
+def _read_column(read: Named, args: Options, path: str, **how: Any) -> Named:
+    """Read labels or groups of the items that were read; `how` of `read_labels`."""
+    how |= {"n_items": _num_samples(read.data), "separator": _separator_of(path, args)}
     how["ignore_names"] = bool(args.ignore_names)
     return read_labels(path, names=read.names, **how)
 
@@ -196,9 +196,9 @@ def _read_groups(read: Inputs, args: Options, kernel: Any) -> Any:
     """Groups of a file, or of a column of the table of labels or of items."""
     titled = _is_title(args.groups)
     if titled and args.labels is not None and not _is_title(args.labels):
-        return labels_of(read, args, args.labels, args.groups).data
+        return _read_column(read, args, args.labels, column=args.groups).data
     if not titled or kernel is None:
-        return labels_of(read, args, args.groups).data
+        return _read_column(read, args, args.groups).data
     table = read_compared(args.file, kernel, args, args.groups)
     return table.target if read.labelled is None else take(table.target, read.labelled)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +16,7 @@ from krein.comparison.evaluation import fit_method
 from krein.comparison.methods import TASKS
 from krein.comparison.problem import Problem
 from krein.diagnostics.facts import negative_mass
-from krein.diagnostics.findings import Evidence, find
+from krein.diagnostics.findings import Evidence, spread
 from krein.files.writers import check_format, write_matrix
 from krein.items import called
 from krein.report.map import render_map
@@ -72,8 +71,7 @@ def _read_settings(name: str, pairs: list[str], task: str) -> dict[str, Any]:
         raise ValueError(f"--set is not for method {name!r}")
     # --kernel and --param say the first two.
     fixed = {"kernel", "kernel_params", "symmetrize", *method.params}
-    every = inspect.signature(getattr(krein, method.estimator)).parameters
-    known = [key for key in every if key not in fixed]
+    known = [key for key in method.build().get_params(deep=False) if key not in fixed]
     return learning.parse_pairs(pairs, known, option="--set", owner=f"method {name!r}")
 
 
@@ -81,7 +79,7 @@ def _warn_if_diagonal(args: Options, problem: Problem) -> None:
     """Say before the fit that a kernel is nearly the identity."""
     K = problem.on(problem.everything)
     # Of hits most pairs are absent, as they should.
-    found = find(Evidence(K, K)) if isinstance(K, np.ndarray) else []
+    found = spread(Evidence(K, K)) if isinstance(K, np.ndarray) else []
     print_note(args, *(f.text for f in found if f.key.startswith("nearly-")))
 
 
@@ -195,9 +193,8 @@ def show_repair(payload: dict[str, Any], args: Options) -> None:
 
 def embed(args: Options) -> dict[str, Any]:
     """Fit, and write coordinates, page and model."""
-    out, html, saved = (
-        check_output(path, args.force) for path in (args.out, args.html, args.model)
-    )
+    paths = args.out, args.html, args.model
+    out, html, saved = (check_output(path, args.force) for path in paths)
     K, read = console.read_symmetric(args)
     model = _unfitted(K, args)
     F = model.fit_transform(K)

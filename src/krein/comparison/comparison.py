@@ -15,7 +15,7 @@ from krein.arrays import Array
 from krein.comparison import recommendation as measures
 from krein.comparison.evaluation import fit_method
 from krein.comparison.methods import FEWEST_SPLITS, TASKS, Column, Method
-from krein.comparison.problem import Problem, Split, as_matrix
+from krein.comparison.problem import Problem, Split
 from krein.comparison.recommendation import Recommendation, free_scores, recommend
 from krein.words import import_optional
 
@@ -111,11 +111,8 @@ class Comparison:
     @cached_property
     def failed(self) -> dict[str, str]:
         """Methods that failed on some split, with the first reason."""
-        return {
-            record["method"]: record["error"]
-            for record in reversed(self.records)
-            if "error" in record
-        }
+        records = [record for record in reversed(self.records) if "error" in record]
+        return {record["method"]: record["error"] for record in records}
 
     @property
     def completed(self) -> list[str]:
@@ -133,8 +130,7 @@ class Comparison:
 
     def shown(self, method: str) -> str:
         """The mean of the deciding score as people read it: errors are not negative."""
-        sign = 1.0 if self.deciding.larger_is_better else -1.0
-        return f"{sign * self.mean(method):.3f}"
+        return f"{self.deciding.sign * self.mean(method):.3f}"
 
     def shown_mean(self, method: str) -> str:
         """The mean of the deciding score in words."""
@@ -190,11 +186,9 @@ class Comparison:
 
     def skill(self, method: str) -> float:
         """Which part of the mistakes of a free answer a method avoids."""
-        free = max(value for _, value in self.levels)
-        mean = self.mean(method)
-        if not self.deciding.larger_is_better:
-            return 1.0 + mean / free if free else 0.0
-        return (mean - free) / (1.0 - free) if free < 1.0 else 0.0
+        sign = self.deciding.sign
+        free, perfect = sign * max(value for _, value in self.levels), max(sign, 0.0)
+        return (self.mean(method) - free) / (perfect - free) if free < perfect else 0.0
 
     @property
     def by_items(self) -> bool:
@@ -239,8 +233,7 @@ class Comparison:
         records, share = self.of(name), self.test_share
         row: dict[str, Any] = {"method": name, "title": self.title(name)}
         for score, column in self.score_columns.items():
-            sign = 1.0 if column.larger_is_better else -1.0
-            values = sign * self.scores(name, score)
+            values = column.sign * self.scores(name, score)
             low, high = measures.score_interval(values, share, column.bounds)
             row[column.key] = float(values.mean())
             row[f"{column.key}_interval"] = [low, high]
@@ -271,8 +264,7 @@ class Comparison:
         n = self.problem.codes.size
         if n > _EXACT_UP_TO:
             return True  # not known; the diagnosis of large matrices is an estimate
-        K = as_matrix(self.problem.on(self.problem.everything)).dense()
-        values = np.linalg.eigvalsh(K)
+        values = np.linalg.eigvalsh(self.problem.matrix().dense())
         return bool(values[0] < -n * 1e-14 * np.abs(values).max())
 
     def __str__(self) -> str:

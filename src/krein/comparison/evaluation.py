@@ -52,8 +52,7 @@ def evaluate_split(
     K, new = similarity[train], similarity[test]
     if isinstance(K, np.ndarray):
         K.flags.writeable = False  # all methods share its parts
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of rare classes the outer splits warned
+    with warnings.catch_warnings(action="ignore"):  # the outer splits warned
         folds = problem.inner_folds(train)
     with shared_work(folds=True):
         states = search(K, problem.target(train), methods, folds, scoring)
@@ -236,8 +235,7 @@ def search(
         state.set_grid(K, training)
 
     def ask(train: np.ndarray, test: np.ndarray) -> list[list[Any]]:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # candidates are only ranked
+        with warnings.catch_warnings(action="ignore"):  # candidates are only ranked
             return [state.ask(K, training, train, test) for state in states]
 
     for found in in_folds(ask, folds):

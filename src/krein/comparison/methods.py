@@ -157,16 +157,16 @@ class Column:
         return format(row[self.key], self.format)
 
     @property
-    def larger_is_better(self) -> bool:
-        """Of a score; errors and losses are negative as a `scoring`."""
-        return not self.scoring.startswith("neg_")
+    def sign(self) -> float:
+        """-1 for errors and losses, which are negative as a `scoring`; else 1."""
+        return -1.0 if self.scoring.startswith("neg_") else 1.0
 
     @property
     def bounds(self) -> tuple[float, float]:
         """What a score lies between."""
         if self.scoring == "r2":
             return (-math.inf, 1.0)
-        return (0.0, 1.0) if self.larger_is_better else (0.0, math.inf)
+        return (0.0, 1.0) if self.sign > 0 else (0.0, math.inf)
 
 
 _BESIDE = (

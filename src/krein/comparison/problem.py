@@ -14,7 +14,6 @@ from sklearn.utils.validation import _num_samples, column_or_1d
 from krein import validation
 from krein.arrays import Array
 from krein.estimators import _training as folding
-from krein.estimators._training import Classes, Values
 from krein.estimators.distances import DistanceTransformer
 from krein.items import plain_items, take
 from krein.kernels.blocks import kernel_matrix
@@ -22,7 +21,6 @@ from krein.kernels.registry import Kernel, as_kernel, items_for
 from krein.similarity.matrix import Matrix, Similarities
 from krein.similarity.sparse import SparseSimilarity, check_sparse_similarity
 from krein.similarity.spectrum import once
-from krein.validation import check_labels, refuse_missing_targets
 from krein.words import warn_user
 
 Split = tuple[np.ndarray, np.ndarray]
@@ -76,8 +74,7 @@ class Problem:
         if self.K is not None:
             return self.K[:, train]
         items = take(self.items, train)
-        kernel = self.kernel.fit(items) if isinstance(self.kernel, Kernel) else None
-        return np.asarray((kernel or self.kernel)(self.items, items), dtype=float)
+        return np.asarray(self.kernel.fit(items)(self.items, items), dtype=float)
 
     def matrix(self) -> Matrix:
         """Similarities of all items."""
@@ -96,8 +93,8 @@ class Problem:
     def target(self, train: np.ndarray) -> Any:
         """What the machines are to learn on a training part."""
         if self.task == "classification":
-            return Classes(self.codes[train], self.classes.size)
-        return Values(self.codes[train])
+            return folding.Classes(self.codes[train], self.classes.size)
+        return folding.Values(self.codes[train])
 
     def inner_folds(self, train: np.ndarray, seed: int = 0) -> list[Split]:
         """Folds inside of a training part."""
@@ -142,12 +139,12 @@ def _targets(X: Any, y: Any, n: int, task: str) -> tuple[np.ndarray, np.ndarray]
     """Classes and the class of each item; of a regression none, and its numbers."""
     validation.refuse_mask(y, "y")
     validation.check_order(X, y)
-    refuse_missing_targets(y)
+    validation.refuse_missing_targets(y)
     labels = column_or_1d(np.asarray(y), warn=False)
     if labels.size != n:
         raise ValueError(f"y has {labels.size} labels for {n} items; they must agree")
     if task != "regression":
-        return check_labels(labels)
+        return validation.check_labels(labels)
     numbers = labels.astype(float)
     if not np.isfinite(numbers).all():
         raise ValueError(f"y must hold {n} finite numbers for a regression")

@@ -154,7 +154,7 @@ def free_scores(scoring: str, codes: np.ndarray) -> list[tuple[str, float]]:
 
 def _nothing_learnt(comparison: Any, chosen: str) -> str:
     """Say that the chosen method is no better than an answer that costs nothing."""
-    sign = 1.0 if comparison.deciding.larger_is_better else -1.0
+    sign = comparison.deciding.sign
     name, free = max(comparison.levels, key=lambda level: sign * level[1])
     if comparison.mean(chosen) > sign * free + 1e-12:
         return ""

@@ -161,11 +161,8 @@ def compare_problem(
         raise ValueError(f"scoring must be one of {known}, got {scoring!r}")
     if methods is None and scipy.sparse.issparse(problem.K):
         methods = SPARSE
-    chosen = select_methods(
-        methods,
-        task=problem.task,
-        counts=np.bincount(problem.codes) if problem.classes.size else (),
-    )
+    counts = np.bincount(problem.codes) if problem.classes.size else ()
+    chosen = select_methods(methods, task=problem.task, counts=counts)
     similarities = None if problem.conversion is not None else problem.K
     splits = outer_splits(problem.codes, cv, problem.groups, random_state, similarities)
     records = _run(problem, chosen, splits, scoring, cache, n_jobs, progress)
@@ -274,8 +271,7 @@ class KernelComparison:
             for row in comparison.table()
         ]
         column = self.comparisons[self.ranking[0]].deciding
-        sign = -1.0 if column.larger_is_better else 1.0
-        return sorted(rows, key=lambda row: sign * row[column.key])
+        return sorted(rows, key=lambda row: -column.sign * row[column.key])
 
     @cached_property
     def recommendation(self) -> Recommendation:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse
 from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.utils import gen_batches
 
 from krein.arrays import Array
 from krein.declarations import CONSTRAINTS, COUNT, RESULTS, State
@@ -211,20 +212,13 @@ class SimilarityNeighborsClassifier(_Yardstick):
         return np.hstack([1.0 - share, share]) if share.shape[1] == 1 else share
 
 
-def _dense_tiles(K: Any) -> Iterator[Array]:
-    """Rows of a similarity; those of a sparse one are made dense a few at a time."""
-    if not scipy.sparse.issparse(K):
-        yield K
-        return
-    rows = max(1, _TILE // K.shape[1])
-    for i in range(0, K.shape[0], rows):
-        yield K[i : i + rows].toarray()
-
-
 def most_similar(K: Any, k: int) -> np.ndarray:
     """Positions of the k (or all) largest entries of each row; the first of equals."""
     k = min(k, K.shape[1])
-    return np.vstack([_largest(tile, k) for tile in _dense_tiles(K)])
+    if not scipy.sparse.issparse(K):
+        return _largest(K, k)
+    tiles = gen_batches(K.shape[0], max(1, _TILE // K.shape[1]))
+    return np.vstack([_largest(K[rows].toarray(), k) for rows in tiles])
 
 
 def _largest(tile: Array, k: int) -> np.ndarray:

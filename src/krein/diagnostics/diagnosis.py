@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
-from functools import cache
 from typing import Any, Literal
 
 import numpy as np
@@ -15,13 +13,10 @@ from sklearn.utils.validation import check_array, check_consistent_length, colum
 from krein import validation
 from krein.arrays import Array, require_for
 from krein.diagnostics import facts as looks
-from krein.diagnostics.facts import NegativePart
-from krein.diagnostics.findings import Evidence, Finding, advise, find
+from krein.diagnostics.findings import Evidence, Finding, advise, find, texts
 from krein.kernels.distances import median_distance
 from krein.similarity.sparse import SparseSimilarity, check_sparse_rows
-from krein.validation import refuse_missing_targets
 
-_EXACT_UP_TO = 5000
 _NEARLY_PSD = 0.01
 _ROUNDING = 1e-8
 _SPECTRAL = ("eigenvalues", "signature", "negative_mass", "exact")
@@ -82,7 +77,7 @@ class Diagnosis:
     signature: tuple[int, int, int]
     negative_mass: float
     exact: bool
-    negative_part: NegativePart
+    negative_part: looks.NegativePart
     cpd_order: int | None
     triangle_violations: float | None = None
     verdict: Verdict = "indefinite"
@@ -183,11 +178,10 @@ def diagnose(
     >>> found.verdict, round(found.negative_mass, 2)
     ('indefinite', 0.15)
     """
-    seen, facts = _look_at(K, y, X, kind)
-    S, order = seen.similarity, seen.cpd_order()
-    classes = seen.y if seen.has_classes else None
-    part = looks.examine_negative_part(S, facts(), classes)
-    verdict = _verdict(facts())
+    seen = _look_at(K, y, X, kind)
+    S, spectrum, order = seen.similarity, seen.spectrum, seen.cpd_order
+    part = looks.examine_negative_part(S, spectrum, seen.classes)
+    verdict = _verdict(spectrum)
     findings = find(seen)
     broken = None
     if kind == "distance":
@@ -197,7 +191,7 @@ def diagnose(
         kind,
         bool(seen.asymmetry <= _ROUNDING),
         seen.asymmetry,
-        **{name: getattr(facts(), name) for name in _SPECTRAL},
+        **{name: getattr(spectrum, name) for name in _SPECTRAL},
         negative_part=part,
         cpd_order=order,
         triangle_violations=broken,
@@ -209,33 +203,24 @@ def diagnose(
 
 def find_in(K: Any, y: Any = None, X: Any = None) -> list[Finding]:
     """Return the findings of `diagnose` alone, which seldom need the spectrum."""
-    return find(_look_at(K, y, X, "similarity")[0])
+    return find(_look_at(K, y, X, "similarity"))
 
 
-def _look_at(
-    K: Any, y: Any, X: Any, kind: str
-) -> tuple[Evidence, Callable[[], looks.SpectrumFacts]]:
-    """Check what was given; the spectrum is computed when it is asked for, once."""
+def _look_at(K: Any, y: Any, X: Any, kind: str) -> Evidence:
+    """Check what was given."""
     if kind not in ("similarity", "distance"):
         raise ValueError(f"kind must be 'similarity' or 'distance', got {kind!r}")
     validation.check_order(K, y)
     K, filled = _check_matrix(K)
     if y is not None:
-        refuse_missing_targets(y)
+        validation.refuse_missing_targets(y)
         y = column_or_1d(y)
     check_consistent_length(K, y, X)
     largest = max(float(np.abs(K).max()), np.finfo(float).tiny)
     relative = validation.asymmetry(K) / largest
     S = K if relative <= _ROUNDING else 0.5 * (K + K.T)
     S = _as_similarity(S) if kind == "distance" else S
-
-    @cache
-    def facts() -> looks.SpectrumFacts:
-        exact = S.shape[0] <= _EXACT_UP_TO
-        return looks.exact_facts(S) if exact else looks.estimated_facts(S)
-
-    order = cache(lambda: looks.cpd_order(S, facts(), X))
-    return Evidence(K, S, kind, y, relative, filled, order), facts
+    return Evidence(K, S, kind, y, relative, filled, X)
 
 
 def _as_similarity(D: Array) -> Array:
@@ -265,7 +250,7 @@ def _check_matrix(K: Any) -> tuple[Array, int]:
         K = check_array(K, dtype=np.float64, input_name="K", **how)
     validation.check_square(K, "K")
     n = K.shape[0]
-    kind = "exact" if n <= _EXACT_UP_TO else "estimated"
+    kind = "exact" if n <= looks.EXACT_UP_TO else "estimated"
     require_for(f"the {kind} diagnosis", n, "Diagnose a random subset.")
     missing = np.isnan(K)
     K = np.where(missing, K.T, K) if missing.any() else K
@@ -278,13 +263,8 @@ def _check_matrix(K: Any) -> tuple[Array, int]:
     return K, int(missing.sum())
 
 
-def _describe(part: NegativePart) -> str:
-    words = {
-        "none": "none",
-        "noise": "looks like symmetric noise",
-        "structure": "has structure",
-        "unclear": "noise or structure: not clear",
-    }[part.verdict]
+def _describe(part: looks.NegativePart) -> str:
+    words = texts()["negative-part"][part.verdict]
     details = []
     if part.noise_edge is not None:
         details.append(f"{part.outside} beyond the noise edge {part.noise_edge:.3g}")

@@ -16,12 +16,14 @@ from typing import Any, Literal
 import numpy as np
 import scipy.linalg
 import scipy.sparse.linalg
+from sklearn.preprocessing import KernelCenterer, PolynomialFeatures, StandardScaler
 from sklearn.utils.validation import check_array
 
 from krein.arrays import Array
 from krein.similarity.nonpositive import quadrature
 from krein.similarity.spectrum import Spectrum
 
+EXACT_UP_TO = 5000  # items; of more the spectrum is estimated
 _ENDS = 20  # eigenpairs from either end when the matrix is large
 _PROBED = 10_000  # items of all probes together: more items need fewer probes
 # |x| <= 0.404 R holds for half of a semicircle distribution of radius R.
@@ -118,13 +120,11 @@ def cpd_order(K: Array, facts: SpectrumFacts, X: Any = None) -> int | None:
 
 def _polynomials(n: int, X: Any) -> list[Array]:
     """Columns of degree 0, then up to 1, then up to 2, where X is given."""
-    ones = np.ones((n, 1))
     if X is None:
-        return [ones]
+        return [np.ones((n, 1))]
     X = check_array(X, dtype=np.float64, input_name="X")
-    X = (X - X.mean(axis=0)) / (X.std(axis=0) + np.finfo(float).tiny)
-    i, j = np.triu_indices(X.shape[1])
-    spaces = [ones, np.hstack([ones, X]), np.hstack([ones, X, X[:, i] * X[:, j]])]
+    X = StandardScaler().fit_transform(X)
+    spaces = [PolynomialFeatures(degree).fit_transform(X) for degree in range(3)]
     return [P for P in spaces if P.shape[1] < n]
 
 
@@ -141,12 +141,6 @@ def triangle_violations(D: Array, seed: int = 0) -> float:
     slack = 1e-10 * float(D.max())
     count = sum(int(np.sum(D > D[:, [k]] + D[[k], :] + slack)) for k in range(n))
     return count / max(n * (n - 1) * (n - 2), 1)
-
-
-def centre(K: Array) -> Array:
-    """Double centring J K J, J = I - 11'/n."""
-    means = K.mean(axis=0)
-    return K - means - means[:, None] + means.mean()
 
 
 # ------------------------------------------------------------------- the negative part
@@ -295,7 +289,7 @@ def label_p_value(K: Array, y: np.ndarray, seed: int = 0) -> float:
     items = rng.permutation(K.shape[0])[:_ITEMS]
     K, codes = K[np.ix_(items, items)], np.unique(y[items], return_inverse=True)[1]
     Z = centred_indicators(codes)
-    centred = centre(K) / (float(np.abs(K).max()) or 1.0)
+    centred = KernelCenterer().fit_transform(K) / (float(np.abs(K).max()) or 1.0)
     others = np.where(np.eye(K.shape[0], dtype=bool), -np.inf, K)
     nearest = np.argmax(others, axis=1)
 

@@ -8,7 +8,7 @@ stand in findings.toml.
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
 from functools import cache, cached_property
 from importlib import resources
@@ -18,7 +18,7 @@ import numpy as np
 import scipy.sparse
 
 from krein.arrays import Array
-from krein.diagnostics.facts import NegativePart, label_p_value
+from krein.diagnostics import facts
 from krein.validation import ROUNDING, is_continuous, wrong_direction
 
 Severity = Literal["error", "warning", "note"]
@@ -77,10 +77,8 @@ class Evidence:
         Largest ``|K_ij - K_ji|`` over the largest entry.
     filled : int
         Missing entries that were taken from the mirror entry.
-    cpd_order : callable
-        Returns the order of conditional positive definiteness, or None: splines of
-        distances, such as d^3, are similarities with a zero diagonal. Called where
-        that matters only, since it asks for all eigenvalues.
+    X : array-like of shape (n, d) or None
+        Coordinates of the items.
     """
 
     given: Array
@@ -89,7 +87,19 @@ class Evidence:
     y: np.ndarray | None = None
     asymmetry: float = 0.0
     filled: int = 0
-    cpd_order: Callable[[], int | None] = lambda: None
+    X: Any = None
+
+    @cached_property
+    def spectrum(self) -> facts.SpectrumFacts:
+        """All eigenvalues, or what is known about those of many items."""
+        exact = self.similarity.shape[0] <= facts.EXACT_UP_TO
+        look = facts.exact_facts if exact else facts.estimated_facts
+        return look(self.similarity)
+
+    @cached_property
+    def cpd_order(self) -> int | None:
+        """Order of conditional positive definiteness; asks for the spectrum."""
+        return facts.cpd_order(self.similarity, self.spectrum, self.X)
 
     @cached_property
     def self_similarity(self) -> float:
@@ -103,22 +113,21 @@ class Evidence:
 
     @cached_property
     def of_hits(self) -> bool:
-        """Whether it looks like a table of hits: most pairs are absent."""
-        own = self.self_similarity
-        return self.has_self_similarity and looks_like_hits(self.similarity, own)
+        """Whether it looks like a table of hits: most pairs are absent, some alike."""
+        present = self.similarity != 0.0
+        np.fill_diagonal(present, False)
+        few = 0 < np.count_nonzero(present) < 0.5 * present.size
+        if not few or not self.has_self_similarity:
+            return False
+        typical = float(np.median(np.abs(self.similarity[present])))
+        return typical > _NEARLY * self.self_similarity
 
     @cached_property
-    def counts(self) -> np.ndarray:
-        """Number of items of each class, the rarest first."""
-        assert self.y is not None
-        return np.sort(np.unique(self.y, return_counts=True)[1])
-
-    @property
-    def has_classes(self) -> bool:
-        """Whether the labels are two classes or more, with more than one item each."""
+    def classes(self) -> np.ndarray | None:
+        """The labels, if they are classes: two or more, of two items on average."""
         if self.y is None or is_continuous(self.y):
-            return False
-        return 1 < self.counts.size <= self.y.size // 2
+            return None
+        return self.y if 1 < np.unique(self.y).size <= self.y.size // 2 else None
 
 
 _SEVERITIES = ("error", "warning", "note")
@@ -152,9 +161,9 @@ def _found(severity: Severity, key: str, **values: Any) -> Finding:
 
 def _numbers(seen: Evidence) -> Iterator[Finding]:
     """Distances instead of similarities, missing entries, directions that differ."""
-    wrong = wrong_direction(seen.given, seen.kind, seen.y if seen.has_classes else None)
-    # Of d^3 and the like a zero diagonal is right.
-    if wrong is not None and (seen.kind == "distance" or not seen.cpd_order()):
+    wrong = wrong_direction(seen.given, seen.kind, seen.classes)
+    # Of splines of distances, such as d^3, a zero diagonal is right.
+    if wrong is not None and (seen.kind == "distance" or not seen.cpd_order):
         yield _found("error", wrong.key, seems=wrong.seems, reason=wrong.reason)
     if seen.filled:
         entries = "entry" if seen.filled == 1 else "entries"
@@ -166,7 +175,7 @@ def _numbers(seen: Evidence) -> Iterator[Finding]:
         yield replace(found, key="asymmetric")
 
 
-def _spread(seen: Evidence) -> Iterator[Finding]:
+def spread(seen: Evidence) -> Iterator[Finding]:
     """Alike only to itself, alike to everything, or in odd units."""
     K, size = seen.similarity, seen.self_similarity
     if seen.has_self_similarity:
@@ -189,19 +198,19 @@ def _labels(seen: Evidence) -> Iterator[Finding]:
     """One label, a label for each item, or classes that are hard to learn."""
     if seen.y is None:
         return
-    counted = {"different": seen.counts.size, "n": seen.y.size}
-    if seen.counts.size == 1:
+    counted = {"different": np.unique(seen.y).size, "n": seen.y.size}
+    if counted["different"] == 1:
         yield _found("error", "constant-labels", n=seen.y.size, first=seen.y[0])
     elif is_continuous(seen.y):
         yield _found("note", "regression-target", **counted)
-    elif not seen.has_classes:
+    elif seen.classes is None:
         yield _found("error", "labels-all-different", **counted)
     else:
-        yield from _classes(seen, seen.y)
+        yield from _classes(seen, seen.classes)
 
 
 def _classes(seen: Evidence, y: np.ndarray) -> Iterator[Finding]:
-    p = label_p_value(seen.similarity, y)
+    p = facts.label_p_value(seen.similarity, y)
     if p > _UNRELATED:
         yield _found("warning", "labels-unrelated", p=p)
     classes, counts = np.unique(y, return_counts=True)
@@ -225,8 +234,8 @@ def _twins(seen: Evidence) -> Iterator[Finding]:
     repeated = int(sizes[sizes > 1].sum())
     if repeated:
         labels = ""
-        if seen.y is not None and seen.has_classes:
-            pairs = set(zip(group.tolist(), seen.y.tolist(), strict=True))
+        if seen.classes is not None:
+            pairs = set(zip(group.tolist(), seen.classes.tolist(), strict=True))
             if len(pairs) > sizes.size:
                 labels = " Some twins have different labels."
         severity: Severity = "note" if repeated < 0.05 * group.size else "warning"
@@ -246,15 +255,6 @@ def duplicate_groups(K: Array) -> np.ndarray:
     return np.array([seen.setdefault(row.tobytes(), len(seen)) for row in rows])
 
 
-def looks_like_hits(K: Array, self_similarity: float) -> bool:
-    """Most pairs are absent, and those that are there are alike: a table of hits."""
-    present = K != 0.0
-    np.fill_diagonal(present, False)
-    if not 0 < np.count_nonzero(present) < 0.5 * K.size:
-        return False
-    return bool(np.median(np.abs(K[present])) > 0.05 * self_similarity)
-
-
 def near_duplicate_share(K: Any, near: float = 0.9) -> float:
     """Share of the items with another one of at least `near` times self-similarity."""
     pairs = scipy.sparse.coo_array(K)
@@ -264,14 +264,14 @@ def near_duplicate_share(K: Any, near: float = 0.9) -> float:
     return np.unique(pairs.row[found]).size / K.shape[0]
 
 
-_CHECKS = (_numbers, _spread, _labels, _twins)
+_CHECKS = (_numbers, spread, _labels, _twins)
 
 
 # ------------------------------------------------------------------------------ advice
 
 
 def advise(
-    verdict: str, part: NegativePart, order: int | None, findings: list[Finding]
+    verdict: str, part: facts.NegativePart, order: int | None, findings: list[Finding]
 ) -> list[str]:
     """Return the lines of advice, most important first."""
     say = {key: text.format for key, text in texts()["advice"].items()}
@@ -291,7 +291,7 @@ def advise(
     return lines
 
 
-def _advice(verdict: str, part: NegativePart, order: int | None) -> str:
+def _advice(verdict: str, part: facts.NegativePart, order: int | None) -> str:
     """Keep the negative part only if it is known to have to do with the labels."""
     if verdict != "indefinite":
         return verdict

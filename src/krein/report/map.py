@@ -5,19 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from krein.report.charts import legend, scatter, spectrum_chart
-from krein.report.render import facts_table, fill, page
-
-# By kind of matrix: what the coordinates are, and what a negative eigenvalue says.
-_WORDS = {
-    "distance": (
-        "Principal coordinates of the distances between the items.",
-        "no points have exactly these distances",
-    ),
-    "similarity": (
-        "Pseudo-Euclidean coordinates of the similarities between the items.",
-        "the similarities are not inner products of points",
-    ),
-}
+from krein.report.render import facts_rows, fill, page, words
 
 
 def render_map(found: dict[str, Any]) -> str:
@@ -31,11 +19,11 @@ def render_map(found: dict[str, Any]) -> str:
         axes, ``eigenvalues``, ``hidden`` (number of items that are not drawn) and
         ``command``.
     """
-    intro, meaning = _WORDS[found["kind"]]
+    said = words()["map"][found["kind"]]
     labels = sorted({row["label"] for row in found["items"] if "label" in row})
     rounding = 1e-12 * max(map(abs, found["eigenvalues"]))
     negative = sum(value < -rounding for value in found["eigenvalues"])
-    below = f"{negative} are below zero (red): {meaning}." if negative else ""
+    below = f"{negative} are below zero (red): {said['meaning']}." if negative else ""
     hidden = f"{found['hidden']} items are not drawn." if found["hidden"] else ""
     items, shares = found["items"], [*found["shares"], 0.0]
     map_chart = scatter(
@@ -50,9 +38,9 @@ def render_map(found: dict[str, Any]) -> str:
     parts = {
         "legend": legend(labels) if labels else "",
         "map": map_chart,
-        "facts_table": facts_table(found["facts"]),
+        "facts_rows": facts_rows(found["facts"]),
         "scree": spectrum_chart(found["eigenvalues"], None),
     }
     body = fill("map.html", found | {"hidden_items": hidden, "below": below}, **parts)
     title = f"krein: {found['title']}"
-    return page(body, title=title, headline=found["finding"], intro=intro)
+    return page(body, title=title, headline=found["finding"], intro=said["intro"])

@@ -69,8 +69,9 @@ def render(cases: Sequence[Case], **texts: str) -> str:
     links = [*(links if len(cases) > 1 else []), ("glossary", "Glossary")]
     items = [f'<li><a href="#{at}">{escape(title)}</a></li>' for at, title in links]
     contents = f'<nav aria-label="Contents"><ul>{"".join(items)}</ul></nav>'
-    words = [f"<dt>{escape(w)}</dt><dd>{escape(text)}</dd>" for w, text in glossary()]
-    meanings = f"<h2>Glossary</h2><dl>{''.join(words)}</dl>"
+    glossary = words()["glossary"].items()
+    terms = [f"<dt>{escape(w)}</dt><dd>{escape(text)}</dd>" for w, text in glossary]
+    meanings = f"<h2>Glossary</h2><dl>{''.join(terms)}</dl>"
     sections.append(f'<section id="glossary">{meanings}</section>')
     first = {"title": f"krein: {cases[0].title}", "headline": cases[0].headline}
     return page("\n".join(sections), contents, **(first | texts))
@@ -104,18 +105,12 @@ def _file(name: str) -> str:
 
 @cache
 def words() -> dict[str, Any]:
-    """Words of the report by task, and of the demo."""
+    """Words of the report by task, of the demo, the glossary and maps."""
     return tomllib.loads(_file("words.toml"))
 
 
 def _capital(sentence: str) -> str:
     return sentence[:1].upper() + sentence[1:]
-
-
-def glossary() -> list[tuple[str, str]]:
-    """The words of the report with their meanings."""
-    lines = _file("glossary.txt").splitlines()
-    return [(word, text) for word, _, text in (line.partition(": ") for line in lines)]
 
 
 def _classes(labels: Sequence[str], counts: Sequence[int]) -> str:
@@ -148,7 +143,7 @@ def _section(case: Case, index: int, cases: int) -> str:
         wrong=_mistakes(case),
         options="".join(_option(comparison, name) for name in ranking),
         each="".join(_method(comparison, name, case.labels) for name in ranking),
-        facts=facts_table(case.diagnosis.facts()),
+        facts=facts_rows(case.diagnosis.facts()),
         advice=_advice(case),
         cut_short=_cut_short(comparison),
         command=_pre(case.command),
@@ -272,12 +267,8 @@ def _cell(column: Any, row: dict[str, Any], deciding: bool) -> str:
 # ------------------------------------------------------------------------------ tables
 
 
-def facts_table(facts: dict[str, str]) -> str:
-    """A table of two columns."""
-    return f"<table><tbody>{_facts(facts)}</tbody></table>"
-
-
-def _facts(facts: dict[str, str]) -> str:
+def facts_rows(facts: dict[str, str]) -> str:
+    """Rows of a table of two columns."""
     return "".join(_words(name, [fact]) for name, fact in facts.items())
 
 
@@ -348,7 +339,8 @@ def _settings(params: dict[str, Any]) -> str:
 def _cut_short(comparison: Any) -> str:
     cut = "the solver was cut short on {:.0%} of the splits"
     shares = {row["title"]: 1.0 - row["converged"] for row in comparison.table()}
-    return _facts({name: cut.format(share) for name, share in shares.items() if share})
+    facts = {name: cut.format(share) for name, share in shares.items() if share}
+    return facts_rows(facts)
 
 
 def _confusion(counts: Sequence[Sequence[int]], labels: list[str]) -> str:
