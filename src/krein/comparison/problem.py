@@ -15,7 +15,7 @@ from krein import validation
 from krein.arrays import Array
 from krein.estimators import _training as folding
 from krein.estimators.distances import DistanceTransformer
-from krein.items import plain_items, take
+from krein.items import take
 from krein.kernels.blocks import kernel_matrix
 from krein.kernels.registry import Kernel, as_kernel, items_for
 from krein.similarity.matrix import Matrix, Similarities
@@ -116,7 +116,7 @@ def make_problem(
 ) -> Problem:
     """Check the data and evaluate the kernel, once if its settings allow it."""
     precomputed = isinstance(kernel, str) and kernel == "precomputed"
-    X = plain_items(X) if precomputed else items_for(kernel, X)
+    X = X if precomputed else items_for(kernel, X)
     if not (precomputed and scipy.sparse.issparse(X)):
         validation.refuse_odd_arrays(X)
     n = _num_samples(X)
