@@ -274,7 +274,7 @@ def test_predictions_keep_the_type_of_the_labels(labels, no_hit):
 def test_existing_file_of_a_kernel_matrix(tmp_path, problem):
     path = tmp_path / "K.npy"
     kernel_matrix(rbf_kernel, problem[0], out=path)
-    with pytest.raises(FileExistsError, match="remove it, choose another") as caught:
+    with pytest.raises(FileExistsError, match="remove it or choose another") as caught:
         kernel_matrix(rbf_kernel, problem[0], out=path)
     assert "pass overwrite" not in str(caught.value)
 
