@@ -198,7 +198,9 @@ class CPDSVC(CPDClassifier):
     ``f = Phi a + P b`` with ``P'a = 0``: one parameter, no length scale. Rotating or
     moving the data does not change the classifier, dilating them by s is the same as
     ``alpha -> alpha s^exponent`` (not for ``exponent=2`` with ``polynomial="zero"``:
-    r^2 log(s r) has a term in r^2 that only free polynomials take up).
+    r^2 log(s r) has a term in r^2 that only free polynomials take up). With l* the
+    conjugate of the loss the dual is ``max over c of -sum_i w_i l*(y_i, -2 alpha c_i /
+    w_i) - alpha c'Phi c``, ``P'c = 0``, and the link a = c.
 
     The method has no length scale to tune, so it is at its best where a Gaussian kernel
     would need one length for all directions. It fails where the polynomials alone

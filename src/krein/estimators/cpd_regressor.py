@@ -22,6 +22,8 @@ class CPDRegressor(CPDModel, KernelRegressor):
     with ``P'a = 0``. With ``scale=False`` it is `scipy.interpolate.RBFInterpolator`
     with ``smoothing=alpha`` (cubic, thin_plate_spline, linear, quintic for exponents 3,
     2, 1, 5), and takes sample weights, subsets of basis points and precomputed kernels.
+    The dual is ``max over c of alpha (2 c'y - c'(Phi + alpha W^-1) c)``, ``P'c = 0``,
+    with the link a = c.
 
     Parameters
     ----------

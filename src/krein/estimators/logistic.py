@@ -238,6 +238,11 @@ class KreinLogisticRegression(LogisticModel):
     quotient of both sides is `ratio_`. Above 1 solutions are several and useless for
     learning, so `indefinite` states what to do then.
 
+    With weights w of sum n, f = Ka + b, p = 1 / (1 + exp(-f)), labels t of 0 and 1 and
+    the entropy h(p) the dual is ``(1/n) sum_i w_i h(p_i) - alpha/2 a'Ka``, ``sum_i a_i
+    = 0``; the link ``alpha n a_i = w_i (t_i - p_i)`` is the stationarity equation, and
+    `residual_` what is left of it.
+
     Parameters
     ----------
     alpha : float

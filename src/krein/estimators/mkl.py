@@ -39,7 +39,9 @@ class MKLSVC(KernelClassifier):
     Minimises ``SVM(sum_i w_i K_i) + rho sum_i w_i ||K_i - K0||_F^2`` over the weights
     (eq. 27 of Chen and Ye, 2008), by cutting planes with LIBSVM as oracle. Without a
     target K0 the second term is absent. Kernels of larger trace are favoured: bring
-    them to the same scale first.
+    them to the same scale first. The dual is ``max over a of sum_j a_j - max over i of
+    (v'K_i v / 2 - rho ||K_i - K0||_F^2)`` over the box of `SpectrumSVC`, with the link
+    v = y * a; w are the multipliers of the inner maximum.
 
     Parameters
     ----------

@@ -40,7 +40,9 @@ class ProxySVC(KernelClassifier):
 
     to a certified duality gap in about the time of one eigendecomposition of K0. As
     rho grows the proxy tends to the clipped K0 and the model to
-    ``SpectrumSVC("clip")``; for small rho the proxy bends towards the labels.
+    ``SpectrumSVC("clip")``; for small rho the proxy bends towards the labels. The
+    primal is ``min over K >= 0, v, b of v'Kv / 2 + C sum_i max(0, 1 - y_i (Kv + b)_i) +
+    rho ||K - K0||_F^2``, the link v = y * a and ``K = (K0 + vv' / (4 rho))_+``.
 
     Parameters
     ----------

@@ -45,6 +45,8 @@ class KreinRidge(KernelRegressor):
     amplifies what lies near. ``"stabilised"`` bounds the amplification by 1 / alpha, as
     a positive kernel has it; ``"flip"`` and ``"clip"`` change the spectrum first.
     All methods are the same on a positive kernel, but for square, shift and diffusion.
+    There the dual is ``max over u of alpha (2 u'y - u'(K + alpha W^-1) u)``, W the
+    sample weights and ``sum_i u_i = 0``, with the link u = a.
 
     Parameters
     ----------
