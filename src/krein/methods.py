@@ -1,9 +1,10 @@
 """Spectrum methods: what eigenvalues become, and what a new row gets. One table.
 
-A method is a record. Everything else (the estimators, landmarks, `compare`, the tables
-of the documentation, the tests) reads the record and never a name. A certificate
-follows from what the record makes of the eigenvalues: where one of them would be
-negative, no gap can be claimed.
+A method is a record. Everything else (the estimators, landmarks, the referee, the
+tables of the documentation, the tests) reads the record and never a name; only the
+words that `compare` has for a method are elsewhere (comparison/methods.toml). A
+certificate follows from what the record makes of the eigenvalues: where one of them
+would be negative, no gap can be claimed.
 """
 
 from __future__ import annotations
