@@ -151,7 +151,7 @@ class _Localisation:
         accuracy = top - cuts.min()  # of the master problem's solution
         threshold = max(_PRUNE_SHARE * accuracy, _PRUNE_TOL * lower)
         kept = np.flatnonzero(cuts - cuts.min() <= threshold)
-        kernels = [old.kernels[i] for i in kept]
+        kernels = [old.kernels[int(i)] for i in kept]
         self.restricted = MKLWeights(kernels, old.costs[kept], old.domain)
 
 
