@@ -267,3 +267,17 @@ def test_links_to_pictures_are_examples():
         for folder, name in linked:
             assert (REPOSITORY / "examples" / folder / f"{name}.py").is_file()
         assert set(re.findall(r"sphx_glr_(plot_\w+?)_\d{3}_", text)) <= names
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_included_code_exists(page):
+    """Sphinx finds the object, or the lines, that a page includes."""
+    pattern = r"\{literalinclude\} (\S+)\n(.*?)```"
+    for target, options in re.findall(pattern, page.read_text("utf-8"), flags=re.S):
+        text = (page.parent / target).read_text("utf-8")
+        for option, value in re.findall(r":([\w-]+): *\"?([^\"\n]*)", options):
+            if option == "pyobject":
+                for name in value.split("."):
+                    assert re.search(rf"(class|def) {name}\b", text), (target, value)
+            elif option in ("start-at", "start-after", "end-before"):
+                assert value in text, (target, value)
