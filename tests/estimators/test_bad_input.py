@@ -256,3 +256,11 @@ def test_diagnose_refuses_bad_input(data):
         diagnose(K, y[:3])
     with pytest.raises(ValueError, match="negative entry"):
         diagnose(-np.abs(K), kind="distance")
+
+
+@pytest.mark.parametrize(
+    "items", [["anna", "bea", "cleo", "dora"], np.array([["anna"], ["bea"]] * 2)]
+)
+def test_text_as_a_matrix_names_the_kernels(items):
+    with pytest.raises(ValueError, match=r"X holds text .* kernel='edit'"):
+        SpectrumSVC().fit(items, [0, 1, 0, 1])

@@ -131,6 +131,8 @@ def expected_of_variants(estimator):
     return found
 
 
+# Data of two checks have classes of one sample, which searches warn of.
+@pytest.mark.filterwarnings("ignore:.*classes have one sample")
 @pytest.mark.slow
 @parametrize_with_checks(
     both_kernels(VARIANTS) + OWN_KERNEL[2:] + SLOW_DEFAULTS,

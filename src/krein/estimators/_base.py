@@ -127,6 +127,12 @@ class KernelModel(Sparsifiable, Documented):
                         "items (rows) to the training items (columns), in the order "
                         "of fit"
                     ) from None
+                if self._precomputed and "could not convert string" in str(error):
+                    raise ValueError(
+                        f"X holds text ({error}), but kernel='precomputed' expects a "
+                        "matrix of similarities: for strings choose a kernel by name, "
+                        "e.g. kernel='edit' (krein.list_kernels() has them all)"
+                    ) from None
                 raise
         if _num_samples(X) < 1:
             raise ValueError("X has no items; at least one is required")
