@@ -56,10 +56,8 @@ def model(kernel, m=20):
 
 def test_waiting_asks_for_the_workers_once_a_second(client, monkeypatch):
     asked = []
-    original = client.scheduler_info
-    monkeypatch.setattr(
-        client, "scheduler_info", lambda **given: asked.append(1) or original(**given)
-    )
+    original = client.nthreads
+    monkeypatch.setattr(client, "nthreads", lambda: asked.append(1) or original())
     future = client.submit(time.sleep, 1.3, pure=False)
     with client_module.as_client(client):
         assert list(client_module._completed(client, {future: "a nap"})) == [future]
