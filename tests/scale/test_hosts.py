@@ -32,7 +32,7 @@ model = SpectrumSVC("flip", kernel="tl1", approximation=nystroem)
 alone = fit(model, X, y, store=sys.argv[1] + "/alone")
 with Client(sys.argv[2]) as client:
     client.wait_for_workers(2, timeout=240)
-    hosts = sorted(urlsplit(address).hostname for address in client.nthreads())
+    hosts = sorted(info["host"] for info in client.scheduler_info()["workers"].values())
     together = fit(model, X, y, store=sys.argv[1] + "/together", client=client)
     agree = bool((predict(together, X, client=client) == alone.predict(X)).all())
 same = together.dual_coef_.tobytes() == alone.dual_coef_.tobytes()
