@@ -157,10 +157,8 @@ class SpectrumSearch:
         """Fit the best settings on all data, keep their mean; return which they are."""
         model: Any = self
         kernels = Kernels(training, spectrum)
-        grid = [
-            {"method": named(method), **scaled(C / kernels.size(method))}
-            for method, C in settings
-        ]
+        sizes = {m: kernels.size(m) for m in dict.fromkeys(m for m, _ in settings)}
+        grid = [{"method": named(m), **scaled(C / sizes[m])} for m, C in settings]
         table = cv_results(grid, defined_folds(scores))
         table["relative_C"] = np.array([C for _, C in settings])
         order = np.argsort(table["rank_test_score"], kind="stable")
