@@ -27,7 +27,7 @@ from sklearn.svm import SVC
 from threadpoolctl import threadpool_limits
 
 from krein import SpectrumSVCCV, compare, sigmoid_kernel, tl1_kernel
-from krein.comparison.methods import METHODS
+from krein.comparison.contenders import CONTENDERS
 from krein.estimators._training import Classes, Training
 from krein.similarity.matrix import Similarities
 
@@ -89,7 +89,7 @@ def by_hand(K, y, split):
     target = Classes(y[train], 2)
     candidates = {}
     for name in NAMES:
-        method = METHODS[name]
+        method = CONTENDERS[name]
         own = method.grid is None
         candidates[name] = (
             method.build().grid(training, target) if own else method.grid(L)

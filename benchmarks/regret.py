@@ -33,15 +33,15 @@ from sklearn.preprocessing import FunctionTransformer
 from sklearn.svm import LinearSVC
 
 import krein.comparison.evaluation
-import krein.similarity.spectrum
+import krein.store.shared_work
 from krein import SpectrumSVCCV
+from krein.comparison.contenders import CONTENDERS, Contender
 from krein.comparison.evaluation import evaluate_split
-from krein.comparison.methods import METHODS, Method
 from krein.comparison.problem import Problem
 from krein.comparison.recommendation import choose, default_method
 from krein.comparison.run import compare_problem
 
-krein.similarity.spectrum.perf_counter = time.process_time
+krein.store.shared_work.perf_counter = time.process_time
 
 CANDIDATES = ("svc", "clip", "flip", "square", "neighbors", "features", "average")
 FOLDS = 5
@@ -73,7 +73,7 @@ def random_objects_grid(D):
     return [{"gamma": g * unit, "objects": R, "C": C} for g, R, C in grid]
 
 
-RANDOM_OBJECTS = Method(
+RANDOM_OBJECTS = Contender(
     "random_objects", "", 1, grid=random_objects_grid, make=random_objects
 )
 
@@ -135,7 +135,9 @@ def run(case, split, folder):
     train, test = split_of(codes, split)
     K = case.matrix(items, train)
     K = 0.5 * (K + K.T)
-    missing = [METHODS[name] for name in FIXED if name in METHODS and name not in found]
+    missing = [
+        CONTENDERS[name] for name in FIXED if name in CONTENDERS and name not in found
+    ]
     found.update(fixed_errors(K, codes, train, test, missing))
     D = distances(case, items, K)
     if "random_objects" not in found:

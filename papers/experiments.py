@@ -14,7 +14,7 @@ from sklearn.multiclass import OneVsRestClassifier
 from sklearn.svm import SVC
 
 from krein.arrays import Array
-from krein.similarity.spectrum import shared_work
+from krein.store.shared_work import shared_work
 from papers.runs import DivergedError, Task, seed_of
 
 __all__ = [

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from krein.arrays import Array
-from krein.similarity.spectrum import shared_work
+from krein.store.shared_work import shared_work
 from papers.claims import Measured, lookup
 from papers.experiments import (
     accuracy,
@@ -107,7 +107,7 @@ def _timed_accuracy(task: Task, quick: bool, earlier: Any) -> Values:
 
 def timed_fit(model: Any, K: Array, y: np.ndarray) -> tuple[Any, float]:
     """Fit and time a model; the decomposition is an input of Algorithm 1, not timed."""
-    from krein.similarity.spectrum import Spectrum
+    from krein.spectrum.decomposition import Spectrum
 
     with shared_work():
         if model.solver != "newton":

@@ -28,9 +28,9 @@ from krein.diagnostics.diagnosis import find_in
 from krein.estimators import spectral
 from krein.machines import box, cpd_columns, libsvm
 from krein.machines.proxy import ProxySVM
-from krein.similarity import spectrum as sharing
-from krein.similarity.spectrum import shared_work
+from krein.store import shared_work as sharing
 from krein.store.fingerprint import fingerprint
+from krein.store.shared_work import shared_work
 
 N = 120
 RECORDED = {

@@ -165,7 +165,7 @@ def test_converged_means_positive():
 
 
 def test_a_gap_that_is_not_reached_is_warned_of(monkeypatch):
-    monkeypatch.setattr("krein.repair.newton._MAX_ITER", 1)
+    monkeypatch.setattr("krein.spectrum.repair_newton._MAX_ITER", 1)
     with pytest.warns(ConvergenceWarning, match="not converged"):
         found = nearest_psd(correlation(0), diagonal="unit")
     assert found.status == "max_iter"

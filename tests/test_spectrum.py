@@ -7,9 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from krein.arrays import available_memory, parse_bytes
-from krein.methods import METHODS, Method, power, weighted_flip
 from krein.similarity.matrix import Similarities
-from krein.similarity.spectrum import Spectrum, lowest_eigenvalue
+from krein.spectrum.decomposition import Spectrum, lowest_eigenvalue
+from krein.spectrum.fixes import FIXES, Fix, power, weighted_flip
 
 EIGENVALUES = [-3.0, -1.0, -0.2, 0.0, 0.5, 2.0, 7.0]
 TARGETS = {
@@ -31,7 +31,7 @@ def treated(K, method, **options):
     return Similarities(K).treated(method, **options)
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", FIXES)
 def test_training_kernel_has_the_eigenvalues_the_method_promises(method, with_spectrum):
     K = with_spectrum(EIGENVALUES)
     kernel = treated(K, method).kernel()
@@ -40,7 +40,7 @@ def test_training_kernel_has_the_eigenvalues_the_method_promises(method, with_sp
 
 
 @pytest.mark.parametrize(
-    "method", [name for name, record in METHODS.items() if record.keeps_zero]
+    "method", [name for name, record in FIXES.items() if record.keeps_zero]
 )
 def test_training_rows_are_mapped_to_the_training_kernel(method, with_spectrum):
     K = with_spectrum(EIGENVALUES)
@@ -48,9 +48,9 @@ def test_training_rows_are_mapped_to_the_training_kernel(method, with_spectrum):
     np.testing.assert_allclose(transform.rows(K), transform.kernel(), atol=1e-12)
 
 
-@pytest.mark.parametrize("name", METHODS)
+@pytest.mark.parametrize("name", FIXES)
 def test_records_say_what_is_so(name, with_spectrum):
-    K, record = with_spectrum(EIGENVALUES), METHODS[name]
+    K, record = with_spectrum(EIGENVALUES), FIXES[name]
     transform = treated(K, name)
     smallest = np.linalg.eigvalsh(transform.kernel())[0]
     assert transform.psd == record.psd == (smallest > -1e-12)
@@ -78,7 +78,7 @@ def test_families_contain_the_named_methods():
     ]:
         for ours, theirs in zip(
             family.apply(values, tol, 1.0),
-            METHODS[named].apply(values, tol, 1.0),
+            FIXES[named].apply(values, tol, 1.0),
             strict=True,
         ):
             np.testing.assert_allclose(ours, theirs, rtol=1e-15)
@@ -88,18 +88,18 @@ def test_families_contain_the_named_methods():
 
 def test_a_record_that_promises_too_much_is_refused(with_spectrum):
     K = with_spectrum(EIGENVALUES)
-    lie = Method("lie", lambda values, tol, t: values, psd=True)
+    lie = Fix("lie", lambda values, tol, t: values, psd=True)
     with pytest.raises(ValueError, match=r"'lie' says psd=True, but gives .* -3"):
         treated(K, lie)
     with pytest.raises(ValueError, match="one finite number for each of the 7"):
-        treated(K, Method("cut", lambda values, tol, t: values[:2]))
+        treated(K, Fix("cut", lambda values, tol, t: values[:2]))
     with pytest.raises(ValueError, match="'clop' is not known; choose one of clip"):
         treated(K, "clop")
     with pytest.raises(ValueError, match="method=3 is not known"):
         treated(K, 3)
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", FIXES)
 def test_coefficients_and_rows_are_one_map(method, with_spectrum, rng):
     K = with_spectrum(EIGENVALUES)
     new, v = rng.standard_normal((4, 7)), rng.standard_normal(7)
@@ -110,7 +110,7 @@ def test_coefficients_and_rows_are_one_map(method, with_spectrum, rng):
         )
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", FIXES)
 def test_weights_equal_repetition(method, with_spectrum, rng):
     K = with_spectrum(EIGENVALUES)
     weight = np.array([1, 2, 3, 1, 2, 1, 4])
@@ -136,7 +136,7 @@ def test_an_existing_spectrum_is_not_computed_again(with_spectrum, monkeypatch):
         raise AssertionError("decomposed again")
 
     monkeypatch.setattr("scipy.linalg.eigh", fail)
-    for method in METHODS:
+    for method in FIXES:
         transform = treated(K, method, spectrum=spectrum)
         assert transform.to_raw(np.ones(7)).shape == (7,)
 
@@ -210,7 +210,7 @@ def test_few_eigenvectors_are_multiplied(
     K = with_spectrum(np.array(values) + 0.01 * np.arange(8))
     weight = rng.uniform(0.9, 1.1, 8) if weighted else None
     spectrum = Spectrum.exact(K, weight)
-    target, _ = METHODS[method].apply(spectrum.eigenvalues, spectrum.tolerance, 1.0)
+    target, _ = FIXES[method].apply(spectrum.eigenvalues, spectrum.tolerance, 1.0)
     expected = spectrum.map(lambda _: target).formed()
     columns, product = [], scipy.linalg.blas.dsyrk
 

@@ -39,7 +39,7 @@ THEMES = (
     (
         "Repair",
         "The nearest positive semidefinite, covariance or correlation matrix.",
-        lambda name, thing: where(name).startswith("krein.repair"),
+        lambda name, thing: where(name).startswith("krein.spectrum.repair"),
     ),
     (
         "Diagnosis, comparison, splitting",
@@ -66,7 +66,7 @@ THEMES = (
         "Results and the spectrum",
         "What a fit returns beside its coefficients.",
         lambda name, thing: where(name).startswith(
-            ("krein.result", "krein.similarity.spectrum")
+            ("krein.result", "krein.spectrum.decomposition")
         ),
     ),
     ("Further names", "", lambda name, thing: True),

@@ -47,7 +47,7 @@ _NAMES = {
     ),
     "krein.diagnostics": "Diagnosis Finding diagnose",
     "krein.splitting": "SimilarityGroupSplit similarity_groups split_kernel",
-    "krein.repair": "Repaired nearest_psd",
+    "krein.spectrum.repair": "Repaired nearest_psd",
     "krein.files.data_sets": "list_datasets load_dataset",
     "krein.files.sources": "FormatError Named",
     "krein.files.hit_table": "read_hits",
@@ -58,7 +58,7 @@ _NAMES = {
     "krein.files.model_contents": "trusted_types",
     "krein.referee": "CertificateReport check_certificate",
     "krein.result": "Certificate DivergedError History Result",
-    "krein.similarity.spectrum": "Spectrum",
+    "krein.spectrum.decomposition": "Spectrum",
 }
 _WHERE = {name: module for module, names in _NAMES.items() for name in names.split()}
 

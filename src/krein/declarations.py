@@ -23,7 +23,7 @@ from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
 from krein.arrays import blas_threads
 from krein.kernels.registry import Kernel
-from krein.methods import Method
+from krein.spectrum.fixes import Fix
 from krein.validation import LARGEST
 
 _Class = TypeVar("_Class")
@@ -40,7 +40,7 @@ CONSTRAINTS: dict[str, Any] = {
     "kernel_params": [dict, None],
     "symmetrize": _FLAG,
     "approximation": [HasMethods("approximate"), None],
-    "method": [str, Method],  # `as_method` knows the names
+    "method": [str, Fix],  # `as_fix` knows the names
     "t": [POSITIVE],
     # The machine.
     "C": [POSITIVE],

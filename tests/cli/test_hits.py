@@ -159,7 +159,7 @@ def test_more_items_than_a_dense_matrix_is_made_of(table, capsys, monkeypatch):
     words += ["--folds", "2", "--methods", "profiles,clip"]
     assert main([str(word) for word in [*words, "--html", "x.html"]]) == 2
     assert "240 items are too many for one; leave out --html" in capsys.readouterr().err
-    monkeypatch.setattr("krein.similarity.treated.DENSE_ITEMS", 50)
+    monkeypatch.setattr("krein.spectrum.fixed_kernel.DENSE_ITEMS", 50)
     assert main([str(word) for word in words]) == 0
     shown = capsys.readouterr()
     assert "the diagnosis is about 100 items, taken at random" in shown.err

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 from krein import compare
-from krein.comparison import methods
+from krein.comparison import contenders as methods
 
 
 def log_losses(K, y, grid, monkeypatch):
-    one = replace(methods.METHODS["clip"], grid=lambda K: grid)
+    one = replace(methods.CONTENDERS["clip"], grid=lambda K: grid)
     with monkeypatch.context() as patch:
-        patch.setitem(methods.METHODS, "clip", one)
+        patch.setitem(methods.CONTENDERS, "clip", one)
         found = compare(K, y, methods=["clip"], cv=3, scoring="neg_log_loss")
     return [
         (record["params"], record["scores"]["neg_log_loss"]) for record in found.records

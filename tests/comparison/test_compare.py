@@ -21,8 +21,14 @@ from krein import (
     save_model,
 )
 from krein.comparison.comparison import Comparison
+from krein.comparison.contenders import (
+    COLUMNS,
+    CONTENDERS,
+    TASKS,
+    Contender,
+    select_contenders,
+)
 from krein.comparison.evaluation import score
-from krein.comparison.methods import COLUMNS, METHODS, TASKS, Method, select_methods
 from krein.comparison.problem import Problem, outer_splits
 from krein.comparison.recommendation import (
     choose,
@@ -395,7 +401,7 @@ def test_names_are_checked(problem):
         compare(X @ X.T, y[:-1])
     with pytest.raises(ValueError, match="is not symmetric"):
         compare(X @ X.T + np.triu(np.ones((50, 50)), 1), y)
-    assert set(list_methods()) <= set(METHODS)
+    assert set(list_methods()) <= set(CONTENDERS)
 
 
 def test_uneven_classes_are_offered_weights(rng):
@@ -410,7 +416,7 @@ def test_uneven_classes_are_offered_weights(rng):
     assert found.fit_best("balanced").class_weight == "balanced"
 
     def chosen(counts):
-        return [m.name for m in select_methods(None, counts=counts)]
+        return [m.name for m in select_contenders(None, counts=counts)]
 
     assert "balanced" in chosen([9, 3])
     assert "balanced" not in chosen([8, 3])
@@ -501,16 +507,16 @@ def test_another_grid_is_another_record(problem, tmp_path, monkeypatch):
     X, y = problem
     arguments = {"methods": ["clip"], "cv": 3, "cache": tmp_path}
     compare(X @ X.T, y, **arguments)
-    narrow = replace(METHODS["clip"], grid=lambda K: [{"C": 1e-6}])
-    monkeypatch.setitem(METHODS, "clip", narrow)
+    narrow = replace(CONTENDERS["clip"], grid=lambda K: [{"C": 1e-6}])
+    monkeypatch.setitem(CONTENDERS, "clip", narrow)
     again = compare(X @ X.T, y, **arguments)
     assert {record["params"]["C"] for record in again.records} == {1e-6}
 
 
 def test_a_failing_method_is_reported_and_the_others_go_on(problem, monkeypatch):
     X, y = problem
-    broken = Method("svc", "Broken", 0, "SpectrumSVC", {"method": "clop"})
-    monkeypatch.setitem(METHODS, "svc", broken)
+    broken = Contender("svc", "Broken", 0, "SpectrumSVC", {"method": "clop"})
+    monkeypatch.setitem(CONTENDERS, "svc", broken)
     comparison = compare(X @ X.T, y, methods=["svc", "clip"], cv=2)
     assert "'clop' is not known" in comparison.failed["svc"]
     assert comparison.completed == ["clip"]

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from krein import KreinRidge, SpectrumSVC, SpectrumTransformer
-from krein.methods import METHODS, Method
+from krein.spectrum.fixes import FIXES, Fix
 
 
 def problem(seed, n=30):
@@ -15,11 +15,11 @@ def problem(seed, n=30):
 
 def trained_on(K, method):
     values, U = np.linalg.eigh(K)
-    target, _ = METHODS[method].apply(values, 1e-12, 1.0)
+    target, _ = FIXES[method].apply(values, 1e-12, 1.0)
     return (U * target) @ U.T
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", FIXES)
 @pytest.mark.parametrize("seed", range(8))
 def test_no_feasible_point_beats_a_certified_optimum(method, seed):
     K, y = problem(seed)
@@ -62,7 +62,7 @@ def test_the_diffusion_of_three_items_is_certified_truly():
 
 
 def _record(function):
-    return Method("own", lambda values, tol, t: function(values))
+    return Fix("own", lambda values, tol, t: function(values))
 
 
 def test_a_record_is_certified_by_what_it_gives():
@@ -79,7 +79,7 @@ def test_a_record_is_certified_by_what_it_gives():
 
 def test_a_record_serves_every_spectral_estimator(rng):
     K, _ = problem(2)
-    halved = Method("halved", lambda values, tol, t: np.abs(values) / 2, psd=True)
+    halved = Fix("halved", lambda values, tol, t: np.abs(values) / 2, psd=True)
     transformed = SpectrumTransformer(halved).fit_transform(K)
     np.testing.assert_allclose(transformed, trained_on(K, "flip") / 2, atol=1e-9)
     t = rng.standard_normal(30)

@@ -84,7 +84,7 @@ def test_other_machines(model, data):
 def test_without_any_dense_matrix(method, data, monkeypatch):
     K, S, y, weight = data
     exact = SpectrumSVC(method).fit(K, y, weight)
-    monkeypatch.setattr("krein.similarity.treated.DENSE_ITEMS", 10)
+    monkeypatch.setattr("krein.spectrum.fixed_kernel.DENSE_ITEMS", 10)
     monkeypatch.setattr(module.SparseSimilarity, "dense", None)
     model = SpectrumSVC(method, tol=1e-10).fit(S, y, weight)
     assert_allclose(model.objective_, exact.objective_, rtol=1e-8)

@@ -27,9 +27,9 @@ from krein.estimators._landscape import (
 )
 from krein.estimators._training import Classes, Training
 from krein.machines.svm_dual import svm_path
-from krein.methods import METHODS, as_method, power
 from krein.similarity.matrix import Similarities
-from krein.similarity.spectrum import Spectrum
+from krein.spectrum.decomposition import Spectrum
+from krein.spectrum.fixes import FIXES, as_fix, power
 
 mpl.use("Agg")
 
@@ -50,12 +50,12 @@ def new_rows(K):
 def test_the_family_contains_the_named_methods(rng):
     values = np.sort(rng.standard_normal(20))
     for (w, p), name in {(0, 1): "clip", (1, 1): "flip", (1, 2): "square"}.items():
-        expected = METHODS[name].apply(values, 1e-12, 1.0)
+        expected = FIXES[name].apply(values, 1e-12, 1.0)
         found = power(w, p).apply(values, 1e-12, 1.0)
         np.testing.assert_allclose(found, expected, rtol=1e-12)
     assert len(GAINS) == 12
     for gain in GAINS:
-        again = as_method(gain.name).apply(values, 1e-12, 1.0)
+        again = as_fix(gain.name).apply(values, 1e-12, 1.0)
         np.testing.assert_array_equal(again, gain.apply(values, 1e-12, 1.0))
 
 

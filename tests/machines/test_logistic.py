@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize_scalar
 
 from krein.machines.logistic import IndefiniteLogistic, uniqueness_ratio
-from krein.similarity.spectrum import lowest_eigenvalue
+from krein.spectrum.decomposition import lowest_eigenvalue
 
 
 def random_problem(seed, k=1, fit_intercept=True, weighted=True, n=25, alpha=0.2):

@@ -8,7 +8,7 @@ from scipy.special import expit, softmax
 
 from krein.machines.logistic import IndefiniteLogistic
 from krein.machines.newton_logistic import krein_gd, newton_logistic
-from krein.similarity.spectrum import norm_bound
+from krein.spectrum.decomposition import norm_bound
 
 
 class Operator:

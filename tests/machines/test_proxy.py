@@ -7,7 +7,7 @@ import pytest
 from krein.machines.box import BalancedBox
 from krein.machines.proxy import ProxySVM
 from krein.machines.second_order import second_order
-from krein.similarity.spectrum import Spectrum
+from krein.spectrum.decomposition import Spectrum
 
 N = 30
 

@@ -9,7 +9,7 @@ from sklearn.svm import SVC
 from krein.machines.box import BalancedBox
 from krein.machines.proxy import ProxySVM
 from krein.machines.second_order import second_order
-from krein.similarity.spectrum import Spectrum
+from krein.spectrum.decomposition import Spectrum
 from tests.machines.test_proxy import naive
 from tests.reference.boxes import contains
 

@@ -15,7 +15,7 @@ from krein.published.concave_convex import (
     _Procedure,
     cccp_logistic,
 )
-from krein.similarity.spectrum import Spectrum
+from krein.spectrum.decomposition import Spectrum
 
 EXACT = CCCPSettings(epsilon=0.0, decay=1.0, step="lipschitz", max_inner=20_000)
 

@@ -9,7 +9,7 @@ from scipy.special import expit
 from krein import KreinLogisticRegression
 from krein.machines.logistic import IndefiniteLogistic
 from krein.published.concave_convex import CCCPSettings, _Procedure, cccp_logistic
-from krein.similarity.spectrum import Spectrum
+from krein.spectrum.decomposition import Spectrum
 
 ALPHA, ETA, DECAY, EPSILON = 0.05, 0.02, 0.8, 1e-3
 PRINTED = CCCPSettings(epsilon=EPSILON, eta=ETA, decay=DECAY, equations="printed")

@@ -13,7 +13,7 @@ from krein.published import semi_infinite
 from krein.published.cutting_planes import accpm
 from krein.published.gradient_methods import smm, spgm
 from krein.published.semi_infinite import restricted_master, siqclp
-from krein.similarity.spectrum import Spectrum
+from krein.spectrum.decomposition import Spectrum
 from tests.reference.boxes import contains
 
 N = 30

@@ -26,7 +26,7 @@ from krein import (
     SpectrumSVC,
     SpectrumSVR,
 )
-from krein.methods import Method, power
+from krein.spectrum.fixes import Fix, power
 
 
 @dataclass(frozen=True)
@@ -127,8 +127,8 @@ def svc(method, kind="gap"):
     return Case(f"svc-{name}", lambda rng: SpectrumSVC(method, C=C(rng)), kind)
 
 
-SQUARE_ROOT = Method("square_root", lambda values, tol, t: np.sqrt(np.abs(values)))
-TANH = Method("tanh", lambda values, tol, t: np.tanh(values))
+SQUARE_ROOT = Fix("square_root", lambda values, tol, t: np.sqrt(np.abs(values)))
+TANH = Fix("tanh", lambda values, tol, t: np.tanh(values))
 
 
 def logistic(name, **params):

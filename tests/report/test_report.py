@@ -26,7 +26,7 @@ from krein.report.charts import (
 )
 from krein.report.data import Case, headline, mistakes
 from krein.report.render import _classes, render, score_table, words
-from krein.similarity.spectrum import Spectrum
+from krein.spectrum.decomposition import Spectrum
 from krein.words import seconds_in_words
 from tests.report.conftest import HOSTILE
 

@@ -7,7 +7,7 @@ from sklearn.base import clone
 
 from krein import KreinNystroem, KreinSVC, SpectrumSVC, SpectrumSVR, check_certificate
 from krein.comparison.problem import as_matrix
-from krein.similarity import nonpositive
+from krein.spectrum import nonpositive
 
 MODELS = [
     SpectrumSVC("clip", C=10.0),

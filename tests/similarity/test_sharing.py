@@ -5,8 +5,9 @@ import pytest
 import scipy.linalg
 
 from krein import KreinSVC, SpectrumSVC, compare, sigmoid_kernel
-from krein.comparison.methods import select_methods
-from krein.similarity.spectrum import Spectrum, digest, once, shared_work
+from krein.comparison.contenders import select_contenders
+from krein.spectrum.decomposition import Spectrum
+from krein.store.shared_work import digest, once, shared_work
 
 
 @pytest.fixture
@@ -31,7 +32,7 @@ def count_eigh(monkeypatch):
 def test_one_eigendecomposition_per_fold_for_all_methods(problem, count_eigh):
     K, y = problem
     # The averaged model searches by itself, on folds of its own.
-    applicable = select_methods(None)
+    applicable = select_contenders(None)
     methods = [m.name for m in applicable if m.estimator != "SpectrumSVCCV"]
     comparison = compare(K, y, methods=methods, cv=3)
     spectral = {"svc", "clip", "flip", "shift", "square", "diffusion", "krein"}

@@ -6,9 +6,9 @@ import scipy.sparse
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from krein.similarity import nonpositive as module
-from krein.similarity.nonpositive import nonpositive_part
 from krein.similarity.sparse import SparseSimilarity
+from krein.spectrum import nonpositive as module
+from krein.spectrum.nonpositive import nonpositive_part
 
 
 def similarity(n, seed=0, link=0.02, shift=1.0):

@@ -5,19 +5,19 @@ import pytest
 import scipy.sparse
 from numpy.testing import assert_allclose
 
-from krein.methods import METHODS, weighted_flip
-from krein.similarity import nonpositive as module
 from krein.similarity import sparse as sparse_module
 from krein.similarity.matrix import Similarities
 from krein.similarity.sparse import SparseSimilarity
+from krein.spectrum import nonpositive as module
+from krein.spectrum.fixes import FIXES, weighted_flip
 from tests.similarity.test_sparse import similarity
 
-SPARSE = [name for name, method in METHODS.items() if method.on_positive]
+SPARSE = [name for name, method in FIXES.items() if method.on_positive]
 
 
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize(
-    "method", [*METHODS, weighted_flip(2.0, 0.5)], ids=[*METHODS, "krein"]
+    "method", [*FIXES, weighted_flip(2.0, 0.5)], ids=[*FIXES, "krein"]
 )
 def test_equals_the_dense_transform(method, weighted, monkeypatch):
     monkeypatch.setattr(module, "_WHOLE", 10)
@@ -42,7 +42,7 @@ def test_products(name, weighted, monkeypatch):
     K = similarity(120, link=0.01, shift=2.5)
     weight = np.linspace(0.5, 2.0, 120) if weighted else None
     source = SparseSimilarity(scipy.sparse.csr_array(K))
-    found = source.treated(METHODS[name], weight=weight)
+    found = source.treated(FIXES[name], weight=weight)
     expected = Similarities(K).treated(name, weight=weight).kernel()
     V = np.random.default_rng(0).standard_normal((120, 3))
     size = np.abs(expected).sum(axis=1).max()
@@ -63,10 +63,10 @@ def test_there_is_something_to_change():
 @pytest.mark.parametrize("name", SPARSE)
 def test_records_tell_the_truth_about_positive_eigenvalues(name):
     values = np.array([1e-3, 0.5, 1.0, 7.0])
-    a, b = METHODS[name].on_positive
-    target, gain = METHODS[name].apply(values, 1e-12, 1.0)
+    a, b = FIXES[name].on_positive
+    target, gain = FIXES[name].apply(values, 1e-12, 1.0)
     assert_allclose(target, a * values + b * values**2)
-    if METHODS[name].new_rows == "mapped":
+    if FIXES[name].new_rows == "mapped":
         assert_allclose(gain, a + b * values)
 
 

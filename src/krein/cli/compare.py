@@ -13,7 +13,7 @@ from krein import diagnose
 from krein.cli import Options, console, learning, repeated
 from krein.cli.console import TWINS, Inputs, check_output, print_note, print_table
 from krein.cli.fit import save_fitted
-from krein.comparison.methods import TASKS
+from krein.comparison.contenders import TASKS
 from krein.comparison.problem import Problem
 from krein.comparison.run import KernelComparison, compare_problem
 from krein.diagnostics.diagnosis import find_in
@@ -22,7 +22,7 @@ from krein.items import called
 from krein.kernels import kernel_matrix
 from krein.report import write_report
 from krein.similarity import sparse
-from krein.similarity.spectrum import shared_work
+from krein.store.shared_work import shared_work
 from krein.words import progress_bar
 
 _DIAGNOSED = 3000  # items of a table of hits that is too large for a dense matrix

@@ -12,8 +12,8 @@ from sklearn.base import clone
 import krein
 from krein.cli import Options, console, learning, repeated
 from krein.cli.console import Inputs, check_output, last_step, print_note
+from krein.comparison.contenders import TASKS
 from krein.comparison.evaluation import fit_method
-from krein.comparison.methods import TASKS
 from krein.comparison.problem import Problem
 from krein.diagnostics.facts import negative_mass
 from krein.diagnostics.findings import Evidence, spread

@@ -13,7 +13,7 @@ import scipy.sparse
 from krein import DistanceTransformer, HitSimilarity
 from krein.cli import Options
 from krein.cli.console import TWINS, Inputs, check_symmetry, print_note, read_inputs
-from krein.comparison.methods import TASKS
+from krein.comparison.contenders import TASKS
 from krein.comparison.problem import Problem, as_matrix, make_problem
 from krein.diagnostics.findings import duplicate_groups
 from krein.files.sources import FormatError, Named

@@ -13,10 +13,11 @@ import scipy.sparse
 
 from krein.arrays import Array
 from krein.comparison import recommendation as measures
+from krein.comparison.contenders import FEWEST_SPLITS, TASKS, Column, Contender
 from krein.comparison.evaluation import fit_method
-from krein.comparison.methods import FEWEST_SPLITS, TASKS, Column, Method
 from krein.comparison.problem import Problem, Split
 from krein.comparison.recommendation import Recommendation, free_scores, recommend
+from krein.spectrum.decomposition import Spectrum
 from krein.words import import_optional
 
 _EXACT_UP_TO = 5000
@@ -64,7 +65,7 @@ class Comparison:
         return self.problem.task
 
     @property
-    def registry(self) -> dict[str, Method]:
+    def registry(self) -> dict[str, Contender]:
         """The methods of the task by name."""
         return TASKS[self.task].methods
 
@@ -264,8 +265,7 @@ class Comparison:
         n = self.problem.codes.size
         if n > _EXACT_UP_TO:
             return True  # not known; the diagnosis of large matrices is an estimate
-        values = np.linalg.eigvalsh(self.problem.matrix().dense())
-        return bool(values[0] < -n * 1e-14 * np.abs(values).max())
+        return not Spectrum.exact(self.problem.matrix().dense()).is_psd
 
     def __str__(self) -> str:
         columns = self.columns

@@ -23,13 +23,13 @@ from sklearn.metrics import r2_score
 from sklearn.pipeline import make_pipeline
 
 from krein.arrays import Array, compressed_rows
-from krein.comparison.methods import TASKS, Method
+from krein.comparison.contenders import TASKS, Contender
 from krein.comparison.problem import Problem, Split, as_matrix
 from krein.estimators._base import KernelModel
 from krein.estimators._probability import fit_sigmoids, sigmoid_probabilities
 from krein.estimators._search import best_candidates, held_out, in_folds
 from krein.estimators._training import Classes, Training, as_labels
-from krein.similarity.spectrum import alone_clock, shared_work
+from krein.store.shared_work import alone_clock, shared_work
 from krein.words import say
 
 # What a method may raise on a split without ending the comparison.
@@ -37,7 +37,7 @@ _FAILURES = (ValueError, ArithmeticError, MemoryError, np.linalg.LinAlgError)
 
 
 def evaluate_split(
-    problem: Problem, methods: Sequence[Method], split: Split, scoring: str
+    problem: Problem, methods: Sequence[Contender], split: Split, scoring: str
 ) -> list[dict[str, Any]]:
     """Return one record of plain values per method for one (train, test) split.
 
@@ -97,7 +97,7 @@ def _folds_of_its_own(problem: Problem, folds: Sequence[Split], seed: int = 0) -
 
 
 def _best_params(
-    problem: Problem, method: Method, folds: Sequence[Split], scoring: str
+    problem: Problem, method: Contender, folds: Sequence[Split], scoring: str
 ) -> dict[str, Any]:
     rows = problem.everything
     with shared_work():
@@ -109,10 +109,10 @@ def _best_params(
 
 
 @dataclass
-class MethodSearch:
+class ContenderSearch:
     """What the inner folds say about one method."""
 
-    method: Method
+    method: Contender
     target: Any  # Classes, or Values
     folds: Sequence[Split]
     scoring: str
@@ -222,14 +222,18 @@ class MethodSearch:
 
 
 def search(
-    K: Any, target: Any, methods: Sequence[Method], folds: Sequence[Split], scoring: str
-) -> list[MethodSearch]:
+    K: Any,
+    target: Any,
+    methods: Sequence[Contender],
+    folds: Sequence[Split],
+    scoring: str,
+) -> list[ContenderSearch]:
     """Score every candidate of every method on the folds.
 
     The eigendecomposition of a fold is made once, used by all methods and all their
     candidates, and let go before the next fold.
     """
-    states = [MethodSearch(method, target, folds, scoring) for method in methods]
+    states = [ContenderSearch(method, target, folds, scoring) for method in methods]
     training = Training(as_matrix(K), None, None, K.shape[0])
     for state in states:
         state.set_grid(K, training)
@@ -245,7 +249,7 @@ def search(
 
 
 def _final_fit(
-    state: MethodSearch, K: Any, new: Any, problem: Problem, test: np.ndarray
+    state: ContenderSearch, K: Any, new: Any, problem: Problem, test: np.ndarray
 ) -> dict[str, Any]:
     """Fit the chosen candidate on the training part and score the test part."""
     record: dict[str, Any] = {"method": state.method.name}
@@ -265,7 +269,7 @@ def _final_fit(
 
 
 def _answer(
-    state: MethodSearch, model: Any, K: Any, new: Any, y: Array
+    state: ContenderSearch, model: Any, K: Any, new: Any, y: Array
 ) -> dict[str, Any]:
     """Fit a model and score what it says of the test part, whose truth is y."""
     start = alone_clock()

@@ -20,7 +20,7 @@ from krein.kernels.blocks import kernel_matrix
 from krein.kernels.registry import Kernel, as_kernel, items_for
 from krein.similarity.matrix import Matrix, Similarities
 from krein.similarity.sparse import SparseSimilarity, check_sparse_similarity
-from krein.similarity.spectrum import once
+from krein.store.shared_work import once
 from krein.words import warn_user
 
 Split = tuple[np.ndarray, np.ndarray]

@@ -18,7 +18,7 @@ import numpy as np
 from scipy.stats import t as student
 
 from krein.arrays import Array
-from krein.comparison.methods import METHODS
+from krein.comparison.contenders import CONTENDERS
 
 LEVEL = 0.05
 _BEATEN = 1.5  # standard errors of a difference; see docs/decisions/0017
@@ -101,7 +101,7 @@ def choose(
     scores: Mapping[str, Array],
     share: float,
     default: str | None,
-    registry: Mapping[str, Any] = METHODS,
+    registry: Mapping[str, Any] = CONTENDERS,
 ) -> str:
     """Return the default, or the best of the methods that beat it.
 

@@ -18,14 +18,14 @@ import scipy.sparse
 
 import krein
 from krein.comparison.comparison import Comparison
+from krein.comparison.contenders import SPARSE, TASKS, Contender, select_contenders
 from krein.comparison.evaluation import evaluate_split
-from krein.comparison.methods import SPARSE, TASKS, Method, select_methods
 from krein.comparison.problem import Problem, Split, make_problem, outer_splits
 from krein.comparison.recommendation import LEVEL, Recommendation, holm
 from krein.kernels.registry import Kernel, as_kernel
-from krein.similarity.spectrum import shared_work
 from krein.store.files import RecordStore
 from krein.store.fingerprint import fingerprint
+from krein.store.shared_work import shared_work
 from krein.validation import is_continuous
 from krein.words import did_you_mean, import_optional
 
@@ -162,7 +162,7 @@ def compare_problem(
     if methods is None and scipy.sparse.issparse(problem.K):
         methods = SPARSE
     counts = np.bincount(problem.codes) if problem.classes.size else ()
-    chosen = select_methods(methods, task=problem.task, counts=counts)
+    chosen = select_contenders(methods, task=problem.task, counts=counts)
     similarities = None if problem.conversion is not None else problem.K
     splits = outer_splits(problem.codes, cv, problem.groups, random_state, similarities)
     records = _run(problem, chosen, splits, scoring, cache, n_jobs, progress)
@@ -177,7 +177,7 @@ def compare_problem(
 
 def _run(
     problem: Problem,
-    methods: Sequence[Method],
+    methods: Sequence[Contender],
     splits: Sequence[Split],
     scoring: str,
     cache: str | Path | None,

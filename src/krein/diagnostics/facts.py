@@ -20,8 +20,8 @@ from sklearn.preprocessing import KernelCenterer, PolynomialFeatures, StandardSc
 from sklearn.utils.validation import check_array
 
 from krein.arrays import Array
-from krein.similarity.nonpositive import quadrature
-from krein.similarity.spectrum import Spectrum
+from krein.spectrum.decomposition import Spectrum, zero_tolerance
+from krein.spectrum.nonpositive import quadrature
 
 EXACT_UP_TO = 5000  # items; of more the spectrum is estimated
 _ENDS = 20  # eigenpairs from either end when the matrix is large
@@ -52,7 +52,7 @@ def negative_mass(eigenvalues: Array) -> float:
     scale = float(np.abs(eigenvalues).max(initial=0.0)) or 1.0
     scaled = eigenvalues / scale
     sizes = np.abs(scaled)
-    sizes[sizes <= eigenvalues.size * np.finfo(float).eps] = 0.0
+    sizes[sizes <= zero_tolerance(scaled)] = 0.0
     return float(sizes[scaled < 0].sum() / (sizes.sum() or 1.0))
 
 
@@ -81,7 +81,7 @@ def estimated_facts(K: Array, seed: int = 0) -> SpectrumFacts:
     )
     nodes = np.concatenate([nodes, values])
     weights = np.concatenate([weights, np.ones_like(values)])
-    tolerance = n * np.finfo(float).eps * float(np.abs(values).max())
+    tolerance = zero_tolerance(values, n)
     mass, negative = 0.0, 0
     if values[0] < -tolerance:
         mass = float(weights @ np.maximum(-nodes, 0.0) / (weights @ np.abs(nodes)))
@@ -94,6 +94,11 @@ def estimated_facts(K: Array, seed: int = 0) -> SpectrumFacts:
 # --------------------------------------------------- conditional positive definiteness
 
 
+# Projecting a kernel against polynomials rounds about so many times more than
+# decomposing it.
+CPD_ROUNDING = 5.0
+
+
 def cpd_order(K: Array, facts: SpectrumFacts, X: Any = None) -> int | None:
     """Smallest order m <= 3 at which K is PSD beside polynomials of degree m - 1.
 
@@ -104,7 +109,7 @@ def cpd_order(K: Array, facts: SpectrumFacts, X: Any = None) -> int | None:
         return 0
     if not facts.exact:
         return None
-    least = -K.shape[0] * 1e-15 * float(np.abs(facts.eigenvalues).max())
+    least = -CPD_ROUNDING * zero_tolerance(facts.eigenvalues, K.shape[0])
     for order, P in enumerate(_polynomials(K.shape[0], X), start=1):
         # Beside p columns at most p negative eigenvalues can go (Cauchy's interlacing).
         if facts.eigenvalues[P.shape[1]] < least:

@@ -30,9 +30,9 @@ from krein.estimators._search import (
 )
 from krein.estimators._training import FittedRows, Row, Training
 from krein.estimators.spectral import unit_of
-from krein.methods import METHODS, Method, as_method, power
-from krein.similarity.spectrum import Spectrum
-from krein.similarity.treated import TreatedKernel, by_spectrum
+from krein.spectrum.decomposition import Spectrum
+from krein.spectrum.fixed_kernel import FixedKernel, by_spectrum
+from krein.spectrum.fixes import FIXES, Fix, as_fix, power
 from krein.words import warn_user
 
 GAINS = tuple(power(w, p) for w in (0.0, 0.3, 1.0) for p in (0.5, 1.0, 1.5, 2.0))
@@ -49,7 +49,7 @@ _FEW = 12  # so many settings are all trained
 Path = Callable[[Array, Any, Array, Array | None], tuple[Array, Array]]
 # fit(trained, params, starts): certified rows. `starts` are the solutions for the C
 # before, if any.
-Fit = Callable[[TreatedKernel, dict[str, Any], Sequence[Array]], FittedRows]
+Fit = Callable[[FixedKernel, dict[str, Any], Sequence[Array]], FittedRows]
 
 
 def _is_one(model: Any) -> bool:
@@ -71,7 +71,7 @@ class Settings:
 
     Attributes
     ----------
-    methods : list of Method
+    methods : list of Fix
         Those that differ on the training similarity.
     Cs : ndarray
         Ascending, for kernels of mean diagonal one.
@@ -79,11 +79,11 @@ class Settings:
         Positions among all pairs, ascending.
     """
 
-    methods: Sequence[Method]
+    methods: Sequence[Fix]
     Cs: Array
     kept: np.ndarray
 
-    def __iter__(self) -> Iterator[tuple[Method, float]]:
+    def __iter__(self) -> Iterator[tuple[Fix, float]]:
         for s in self.kept:
             yield self.methods[s // self.Cs.size], float(self.Cs[s % self.Cs.size])
 
@@ -194,7 +194,7 @@ class Kernels:
     spectrum: Spectrum
     _halves: list[tuple[Array, Array]] = field(default_factory=list)
 
-    def unit(self, method: Method) -> tuple[TreatedKernel, float]:
+    def unit(self, method: Fix) -> tuple[FixedKernel, float]:
         """Return what a method makes of K, and the mean of its diagonal."""
         weight, spectrum = self.training.weight, self.spectrum
         treated = by_spectrum(self.training.K, method, spectrum)
@@ -206,7 +206,7 @@ class Kernels:
         treated = replace(treated, ready=kernel)
         return treated, unit_of(treated, weight)
 
-    def size(self, method: Method) -> float:
+    def size(self, method: Fix) -> float:
         """Mean of the diagonal of what a method makes of K, which is not formed."""
         treated = by_spectrum(self.training.K, method, self.spectrum)
         return unit_of(treated, self.training.weight)
@@ -243,7 +243,7 @@ def by_half(settings: Settings, spectrum: Spectrum) -> list[int]:
 
 
 def left_out(
-    spectrum: Spectrum, methods: Sequence[Method], Cs: Array, targets: Array
+    spectrum: Spectrum, methods: Sequence[Fix], Cs: Array, targets: Array
 ) -> Iterator[Array]:
     """Values (n_C, n, n_rows) that least squares gives each sample when it is left out.
 
@@ -297,11 +297,11 @@ def fold_values(
     return np.stack(found)
 
 
-def distinct_methods(given: Sequence[Any], spectrum: Spectrum) -> list[Method]:
+def distinct_methods(given: Sequence[Any], spectrum: Spectrum) -> list[Fix]:
     """Leave out methods that make the same of the spectrum as an earlier one."""
-    kept: list[Method] = []
+    kept: list[Fix] = []
     seen: list[Array] = []
-    for method in map(as_method, given):
+    for method in map(as_fix, given):
         target, gain = method.apply(spectrum.eigenvalues, spectrum.tolerance, 1.0)
         made = np.concatenate([target, gain])
         if not any(np.all(np.abs(made - v) <= 1e-9 * np.abs(v)) for v in seen):
@@ -310,9 +310,9 @@ def distinct_methods(given: Sequence[Any], spectrum: Spectrum) -> list[Method]:
     return kept
 
 
-def named(method: Method) -> str | Method:
+def named(method: Fix) -> str | Fix:
     """Name of a method, which files can hold; the record of one without a name."""
-    known = method.name in METHODS or method.name.startswith("power(")
+    known = method.name in FIXES or method.name.startswith("power(")
     return method.name if known else method
 
 
@@ -325,7 +325,7 @@ def members(
 ) -> list[tuple[dict[str, Any], FittedRows]]:
     """Certified machines of the best settings, each with its method and C."""
     found: dict[int, tuple[dict[str, Any], FittedRows]] = {}
-    # Method by method: the kernel of one of them is alive at a time.
+    # Fix by method: the kernel of one of them is alive at a time.
     for m in by_half(settings, kernels.spectrum):
         chosen = [s for s in settings.of_method(m)[0] if s in best]
         if not chosen:

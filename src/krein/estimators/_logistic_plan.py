@@ -15,8 +15,8 @@ from krein.machines.logistic import uniqueness_ratio
 from krein.published.concave_convex import CCCPSettings
 from krein.result import Result
 from krein.similarity.matrix import Matrix
-from krein.similarity.spectrum import Spectrum
-from krein.similarity.treated import TreatedKernel
+from krein.spectrum.decomposition import Spectrum
+from krein.spectrum.fixed_kernel import FixedKernel
 from krein.words import warn_user
 
 PAPER = ("cccp-gd", "ccicp-gd", "ccicp-sgd")
@@ -45,7 +45,7 @@ class Plan:
     K: Matrix
     alpha: float
     ratio: float
-    treated: TreatedKernel | None = None
+    treated: FixedKernel | None = None
     spectrum: Spectrum | None = None
 
     @property
@@ -108,7 +108,7 @@ def initial(init: Any, training: Training, n_rows: int, random_state: Any) -> Ar
     return weight * starts[init]
 
 
-def split_rows(result: Result, treated: TreatedKernel | None) -> list[Row]:
+def split_rows(result: Result, treated: FixedKernel | None) -> list[Row]:
     """One Row per column of a joint result, on the raw kernel."""
     coef = result.x if treated is None else treated.to_raw(result.x)
     intercept = result.info["intercept"]

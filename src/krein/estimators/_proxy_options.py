@@ -17,7 +17,7 @@ from krein.published.cutting_planes import accpm
 from krein.published.gradient_methods import smm, spgm
 from krein.published.semi_infinite import siqclp
 from krein.result import Result
-from krein.similarity.spectrum import Spectrum
+from krein.spectrum.decomposition import Spectrum
 
 # Name of the paper's method -> solver(problem, x0, *, tol, max_iter, ...).
 SOLVERS: dict[str, Callable[..., Result]] = {

@@ -22,7 +22,7 @@ from krein.arrays import Array, blas_threads
 from krein.declarations import Fitted, State, declares_parameters
 from krein.estimators._landscape import Score, scorer
 from krein.estimators._training import Classes, Fold, Training, cv_folds
-from krein.similarity.spectrum import shared_work
+from krein.store.shared_work import shared_work
 from krein.words import warn_user
 
 Candidate = dict[str, Any]

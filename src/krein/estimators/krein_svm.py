@@ -23,7 +23,6 @@ from krein.estimators.spectral import TreatedSVC, svm_candidates, svm_grid, unit
 from krein.machines.box import BalancedBox
 from krein.machines.libsvm import solve_dual
 from krein.machines.svm_dual import SVMDual
-from krein.methods import weighted_flip
 from krein.published.difference_of_convex import (
     IndefiniteDual,
     PrimalDC,
@@ -31,7 +30,8 @@ from krein.published.difference_of_convex import (
     tdca,
 )
 from krein.result import Certificate, Result
-from krein.similarity.treated import TreatedKernel
+from krein.spectrum.fixed_kernel import FixedKernel
+from krein.spectrum.fixes import weighted_flip
 
 _RATIOS = (1.0, 10.0)  # of the two penalties in a search
 
@@ -85,7 +85,7 @@ approximation, solver_options, tol, max_iter, random_state, verbose
     lam_pos: float = 1.0
     lam_neg: float = 1.0
 
-    def treated(self, training: Training) -> TreatedKernel:
+    def treated(self, training: Training) -> FixedKernel:
         """Return the flipped kernel, both parts over their penalties."""
         method = weighted_flip(self.lam_pos, self.lam_neg)
         return training.K.treated(method, weight=training.weight)

@@ -32,7 +32,7 @@ from krein.machines.newton_logistic import krein_gd, newton_logistic
 from krein.published.concave_convex import CCCP_DEFAULTS, cccp_logistic
 from krein.result import Result
 from krein.similarity.matrix import Similarities
-from krein.similarity.spectrum import norm_bound
+from krein.spectrum.decomposition import norm_bound
 
 # Of a search, for a similarity whose mean diagonal entry is one.
 _ALPHAS = tuple(float(alpha) for alpha in np.logspace(1, -4, 6))

@@ -16,7 +16,7 @@ from krein.kernels.registry import Kernel, as_kernel
 from krein.machines.box import BalancedBox
 from krein.machines.mkl import MKLWeights, kernel_weights, svm_at
 from krein.similarity.matrix import Views, as_views
-from krein.similarity.spectrum import Spectrum
+from krein.spectrum.decomposition import Spectrum
 from krein.validation import check_similarity
 
 

@@ -19,7 +19,7 @@ from krein.declarations import (
     replaces_state,
 )
 from krein.estimators.transformers import SquareInput
-from krein.similarity.spectrum import Spectrum
+from krein.spectrum.decomposition import Spectrum, is_psd
 from krein.validation import ROUNDING, looks_like_similarities
 
 
@@ -246,8 +246,8 @@ def _cailliez(D: Array) -> float:
     The matrix of twice the size has no symmetry: some 100 times the cost of `eigh`.
     """
     B1, B2 = _double_centred(D**2), _double_centred(D)
-    values = np.linalg.eigvalsh(B1)
-    if values[0] >= -len(D) * np.finfo(float).eps * np.abs(values).max(initial=0.0):
+    values: Array = np.linalg.eigvalsh(B1).astype(np.float64, copy=False)
+    if is_psd(values):
         return 0.0
     zero, one = np.zeros_like(D), np.eye(len(D))
     found = scipy.linalg.eigvals(np.block([[zero, 2.0 * B1], [-one, -4.0 * B2]]))

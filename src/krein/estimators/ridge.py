@@ -31,9 +31,9 @@ from krein.estimators._training import FittedRows, Row, Training, Values
 from krein.items import take
 from krein.kernels import kernel_matrix
 from krein.machines.ridge import spectral_ridge
-from krein.methods import METHODS, Method, as_method
-from krein.similarity.spectrum import Spectrum, rescale
-from krein.similarity.treated import by_spectrum
+from krein.spectrum.decomposition import Spectrum, rescale
+from krein.spectrum.fixed_kernel import by_spectrum
+from krein.spectrum.fixes import FIXES, Fix, as_fix
 
 
 @declares_parameters
@@ -130,7 +130,7 @@ class KreinRidge(KernelRegressor):
 
     _parameter_constraints = CONSTRAINTS | {
         "alpha": [POSITIVE, StrOptions({"auto"})],
-        "method": [StrOptions({"stabilised", *METHODS}), Method],
+        "method": [StrOptions({"stabilised", *FIXES}), Fix],
     }
 
     def fit_rows(self, training: Training, target: Values) -> FittedRows:
@@ -138,7 +138,7 @@ class KreinRidge(KernelRegressor):
         y = target.y
         spectrum = training.K.spectrum(training.weight)
         raw = self.method == "stabilised"
-        record = as_method("none" if raw else self.method)
+        record = as_fix("none" if raw else self.method)
         kernel, gain = record.apply(spectrum.eigenvalues, spectrum.tolerance, self.t)
         with_null = np.append(spectrum.eigenvalues, 0.0)
         null, _ = record.apply(with_null, spectrum.tolerance, self.t)
@@ -179,7 +179,7 @@ class KreinRidge(KernelRegressor):
     def _denominators(self, kernel: Array, alpha: float) -> Array:
         """What the targets are divided by along each eigenvector."""
         total = kernel + alpha
-        if self.method != "stabilised" and as_method(self.method).needs == "spectrum":
+        if self.method != "stabilised" and as_fix(self.method).needs == "spectrum":
             return total
         size = float(np.abs(total).max())
         if self.method == "stabilised":

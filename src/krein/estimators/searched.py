@@ -27,7 +27,7 @@ from krein.estimators.cpd import CPDSVC, CPDClassifier
 from krein.estimators.logistic import KreinLogisticRegression, LogisticModel
 from krein.estimators.proxy import ProxySVC
 from krein.machines.new_points import RULES
-from krein.similarity.spectrum import shared_work
+from krein.store.shared_work import shared_work
 
 
 class SearchedAlpha(Searched):

@@ -25,7 +25,7 @@ from krein.machines.sparse_svm import sparse_svm_dual, sparse_svm_path
 from krein.machines.svm_dual import SVMDual, svm_path
 from krein.machines.tall_svm import linear_svm
 from krein.result import Result
-from krein.similarity.treated import TreatedKernel
+from krein.spectrum.fixed_kernel import FixedKernel
 
 # A search forms no kernel of a similarity that stores fewer of its entries than this:
 # 52 classes of 1600 items take an eighth of the time, and are nearer to their optimum.
@@ -49,7 +49,7 @@ def votes_in_pairs(model: Any, target: Classes) -> bool:
 
 
 def svm_rows(
-    trained: TreatedKernel,
+    trained: FixedKernel,
     upper: Array,
     target: Classes,
     *,
@@ -110,7 +110,7 @@ def _is_free(a: Array, upper: Array) -> bool:
     return bool(np.all((a > 0.0) & (a < upper)))
 
 
-def unbounded_rows(trained: TreatedKernel, rows: Sequence[Array]) -> Sequence[Array]:
+def unbounded_rows(trained: FixedKernel, rows: Sequence[Array]) -> Sequence[Array]:
     """Solutions y (f + b) = 1 on all items, of all rows by one factor; none: no factor.
 
     Where kernels are nearly diagonal no bound holds, and these are the machines.
@@ -130,14 +130,14 @@ def unbounded_rows(trained: TreatedKernel, rows: Sequence[Array]) -> Sequence[Ar
     return list((V * Y).T)
 
 
-def _part(trained: TreatedKernel, items: np.ndarray | slice) -> TreatedKernel:
+def _part(trained: FixedKernel, items: np.ndarray | slice) -> FixedKernel:
     if isinstance(items, slice):
         return trained
     return replace(trained, ready=trained.kernel()[np.ix_(items, items)])
 
 
 def _solver(
-    trained: TreatedKernel, domain: BalancedBox, options: dict[str, Any]
+    trained: FixedKernel, domain: BalancedBox, options: dict[str, Any]
 ) -> Callable[..., tuple[Result, float]]:
     """Solver of one row: LIBSVM where the kernel is formed, else on its features."""
     if trained.features is None or trained.ready is not None:
@@ -170,12 +170,12 @@ def with_slack(result: Result, slack: float, tol: float) -> Result:
     return result.certified(wider, tol)
 
 
-def unit_of(trained: TreatedKernel, weight: Array | None = None) -> float:
+def unit_of(trained: FixedKernel, weight: Array | None = None) -> float:
     """Mean |k~(x, x)|: C in units of one over it does not depend on the scale of K."""
     return float(np.average(np.abs(trained.diagonal()), weights=weight)) or 1.0
 
 
-def svm_grid(trained: TreatedKernel, weight: Array | None) -> list[dict[str, float]]:
+def svm_grid(trained: FixedKernel, weight: Array | None) -> list[dict[str, float]]:
     """Candidates of C for a kernel, ascending."""
     unit = unit_of(trained, weight)
     return [{"C": C / unit} for C in CS]
@@ -212,7 +212,7 @@ def loose_machines(
 
 
 def svm_candidates(
-    trained: TreatedKernel,
+    trained: FixedKernel,
     training: Training,
     target: Classes,
     Cs: Sequence[float],
@@ -253,7 +253,7 @@ class TreatedSVC(KernelClassifier):
     approximation: Any = None
     solver_options: dict | None = None
 
-    def treated(self, training: Training) -> TreatedKernel:
+    def treated(self, training: Training) -> FixedKernel:
         """Return the kernel to train on."""
         raise NotImplementedError("a subclass treats the kernel")
 
@@ -302,14 +302,14 @@ class SpectrumSVC(TreatedSVC):
     Parameters
     ----------
     method : {"clip", "flip", "shift", "square", "diffusion", "none"} \
-or Method
+or Fix
         What becomes of an eigenvalue l: ``clip`` max(l, 0); ``flip``
         abs(l); ``shift`` l - min(l), new rows stay raw; ``square`` l^2, a linear model
         on the similarities as features; ``diffusion`` ``exp(t l / max|l|)``, where new
         rows are mapped along the eigenvectors with ``|l| > max|l| / 100``;
         ``none`` l, LIBSVM on the raw matrix as everybody does it. A record of
-        `krein.methods` is taken too; the certificate is a gap if no eigenvalue it
-        gives is negative.
+        `krein.spectrum.fixes` is taken too; the certificate is a gap if no
+        eigenvalue it gives is negative.
     C : float
         Upper bound of the dual variables.
     t : float
@@ -395,6 +395,6 @@ or Method
     _: KW_ONLY
     t: float = 1.0
 
-    def treated(self, training: Training) -> TreatedKernel:
+    def treated(self, training: Training) -> FixedKernel:
         """Return what the method makes of the similarity."""
         return training.K.treated(self.method, self.t, training.weight)

@@ -23,12 +23,12 @@ from krein.estimators._training import FittedRows, Row, Training, Values
 from krein.estimators.spectral import with_slack
 from krein.machines.libsvm import solve_dual
 from krein.machines.svm_dual import SVMDual
-from krein.similarity.treated import TreatedKernel
+from krein.spectrum.fixed_kernel import FixedKernel
 from krein.validation import check_weights
 
 
 def solved_row(
-    trained: TreatedKernel, problem: SVMDual, model: Any, start: Array | None = None
+    trained: FixedKernel, problem: SVMDual, model: Any, start: Array | None = None
 ) -> Row:
     """Solve the one machine of a regression or a one-class model."""
     options = {"tol": model.tol, "max_iter": model.max_iter, "start": start}

@@ -24,7 +24,7 @@ from krein.estimators._training import Classes, FittedRows, Training, Values, cv
 from krein.estimators.spectral import REGRESSION, loose_machines, loosely, svm_rows
 from krein.estimators.spectral_svr import solved_row
 from krein.machines.svm_dual import SVMDual, svm_path
-from krein.similarity.treated import TreatedKernel
+from krein.spectrum.fixed_kernel import FixedKernel
 
 
 @declares_parameters
@@ -45,9 +45,9 @@ class SpectrumSVCCV(SpectrumSearch, KernelClassifier):
         Grid of C, for a transformed kernel divided by the mean of its diagonal; six
         values from 0.1 to 562.
     gains : list, optional
-        Methods: names or records of `krein.methods`. Default: w in 0, 0.3, 1 and p in
-        0.5, 1, 1.5, 2. Those that have the same effect on the training spectrum count
-        once.
+        Names or records of `krein.spectrum.fixes`. Default: w in 0, 0.3, 1 and
+        p in 0.5, 1, 1.5, 2. Those that have the same effect on the training
+        spectrum count once.
     cv : int, splitter or iterable, optional
         As in `sklearn.model_selection.GridSearchCV`; five shuffled stratified folds
         by default, fewer if a class has fewer items. With a splitter of your own, or
@@ -180,7 +180,7 @@ class SpectrumSVCCV(SpectrumSearch, KernelClassifier):
         self,
         training: Training,
         target: Classes,
-        trained: TreatedKernel,
+        trained: FixedKernel,
         params: dict[str, Any],
         starts: Sequence[Array],
     ) -> FittedRows:
@@ -331,7 +331,7 @@ class SpectrumSVRCV(SpectrumSearch, KernelRegressor):
         self,
         training: Training,
         target: Values,
-        trained: TreatedKernel,
+        trained: FixedKernel,
         params: dict[str, Any],
         starts: Sequence[Array],
     ) -> FittedRows:

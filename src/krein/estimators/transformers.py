@@ -19,10 +19,10 @@ from krein.declarations import (
     replaces_state,
 )
 from krein.items import columns_of_rows
-from krein.methods import as_method
 from krein.similarity.matrix import Similarities
-from krein.similarity.spectrum import Spectrum
-from krein.similarity.treated import TreatedKernel
+from krein.spectrum.decomposition import Spectrum
+from krein.spectrum.fixed_kernel import FixedKernel
+from krein.spectrum.fixes import as_fix
 from krein.validation import (
     check_similarity,
     numbers_that_fit,
@@ -107,7 +107,7 @@ class SpectrumTransformer(ClassNamePrefixFeaturesOutMixin, SquareInput):
 
     Attributes
     ----------
-    transform_ : TreatedKernel
+    transform_ : FixedKernel
         The fitted map.
     eigenvalues_ : ndarray
         Eigenvalues of the training similarity (None for "shift" and "none").
@@ -155,9 +155,9 @@ class SpectrumTransformer(ClassNamePrefixFeaturesOutMixin, SquareInput):
         self._fit(X)
         return self
 
-    def _fit(self, X: Any) -> TreatedKernel:
+    def _fit(self, X: Any) -> FixedKernel:
         K = self._check_square(X)
-        matrix, record = Similarities(K), as_method(self.method)
+        matrix, record = Similarities(K), as_fix(self.method)
         spectrum = matrix.spectrum() if record.needs == "spectrum" else None
         treated = matrix.treated(record, self.t, spectrum=spectrum)
         self.transform_ = treated.stored()
@@ -318,7 +318,7 @@ def transductive_kernel(
         Raw similarities among all items.
     train : array-like
         Indices of the training items, or a mask of length n. All others are new.
-    method : str or `krein.methods.Method`
+    method : str or `krein.spectrum.fixes.Fix`
         What becomes of the eigenvalues, as in `SpectrumTransformer`.
     t : float
         Parameter of the method, as in `SpectrumTransformer`.

@@ -27,12 +27,12 @@ from krein.kernels.distances import DoubleCentred, MaxMinus
 from krein.kernels.registry import Kernel
 from krein.machines.new_points import Proxy
 from krein.result import Certificate, History, Result
-from krein.similarity.spectrum import Spectrum
-from krein.similarity.treated import TreatedKernel
+from krein.spectrum.decomposition import Spectrum
+from krein.spectrum.fixed_kernel import FixedKernel
 
 TAG = "~"  # says what kind of value a JSON object stands for
 ARRAY_KINDS = "biufU"
-_OWN = (Certificate, DoubleCentred, MaxMinus, Proxy, Result, Spectrum, TreatedKernel)
+_OWN = (Certificate, DoubleCentred, MaxMinus, Proxy, Result, Spectrum, FixedKernel)
 RECORDS: dict[str, Any] = {record.__name__: record for record in _OWN}
 _LEFT_OUT = ("history", "info")  # of a Result: how the solver got there
 PARTS = ("kernel", "center", "scale", "degree")  # of a PlacedKernel

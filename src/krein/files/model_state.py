@@ -47,7 +47,7 @@ KINDS: dict[str, Callable[[Any], bool]] = {
     "sigmoids": _is_pair_of_arrays,
     "table": lambda v: isinstance(v, dict),
     "spectrum": _named("Spectrum"),
-    "transform": _named("TreatedKernel"),
+    "transform": _named("FixedKernel"),
     "proxy": _named("Proxy"),
     "model": lambda v: hasattr(v, "get_params"),
     "anything": lambda v: True,

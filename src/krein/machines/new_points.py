@@ -17,9 +17,9 @@ from sklearn.utils.validation import check_array
 from krein.arrays import Array
 from krein.machines.box import BalancedBox
 from krein.machines.proxy import ProxySVM
-from krein.methods import METHODS
-from krein.similarity.spectrum import Spectrum
-from krein.similarity.treated import by_spectrum
+from krein.spectrum.decomposition import Spectrum
+from krein.spectrum.fixed_kernel import by_spectrum
+from krein.spectrum.fixes import FIXES
 
 RULES = ("clip", "raw", "project", "luss")
 
@@ -104,7 +104,7 @@ def linear_coef(problem: ProxySVM, a: Array, rule: str) -> Array:
     """
     v = problem.box.y * a
     if rule == "clip":
-        return by_spectrum(None, METHODS["clip"], problem.spectrum).to_raw(v)
+        return by_spectrum(None, FIXES["clip"], problem.spectrum).to_raw(v)
     if rule == "project":
         z, direction = problem.coordinates(a)
         p = problem.part.range_projection(z)

@@ -28,7 +28,7 @@ from krein.machines._loop import Iterate
 from krein.machines.box import BalancedBox
 from krein.machines.quadrature import DiagonalPlusLowRank, RankOnePositivePart
 from krein.result import Certificate
-from krein.similarity.spectrum import Spectrum, rescale
+from krein.spectrum.decomposition import Spectrum, rescale
 
 _EPS = float(np.finfo(np.float64).eps)
 # Errors of the quadrature, relative to the norm of A; those of products and of the

@@ -19,7 +19,7 @@ import numpy as np
 
 from krein.arrays import Array
 from krein.result import Certificate, History, Result, Status
-from krein.similarity.spectrum import Spectrum
+from krein.spectrum.decomposition import Spectrum
 
 _EPS = float(np.finfo(np.float64).eps)
 _REFINEMENTS = 4

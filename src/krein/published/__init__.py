@@ -27,7 +27,7 @@ from krein.published.algorithm_1 import walder_algorithm_1
 from krein.published.logistic import cccp_gd, ccicp_gd, ccicp_sgd, krein_gd
 from krein.published.solver import check_positive, matrix_and_labels
 from krein.result import Result
-from krein.similarity.spectrum import Spectrum
+from krein.spectrum.decomposition import Spectrum
 from krein.validation import check_similarity
 
 __all__ = [

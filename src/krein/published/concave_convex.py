@@ -50,7 +50,7 @@ from krein.machines._loop import Iterate
 from krein.machines.logistic import IndefiniteLogistic
 from krein.published.solver import check_choice, solver
 from krein.result import Certificate
-from krein.similarity.spectrum import Spectrum
+from krein.spectrum.decomposition import Spectrum
 
 _DIVERGED = 1e3  # times the largest size that a fixed point can have
 

@@ -12,7 +12,7 @@ from krein.machines.logistic import IndefiniteLogistic
 from krein.published.concave_convex import CCCP_DEFAULTS, cccp_logistic
 from krein.published.solver import check_positive, matrix_and_labels
 from krein.result import Result
-from krein.similarity.spectrum import Spectrum
+from krein.spectrum.decomposition import Spectrum
 
 
 def _logistic(

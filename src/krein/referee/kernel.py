@@ -16,10 +16,10 @@ from scipy.linalg import eigh_tridiagonal
 from scipy.linalg.blas import dnrm2 as norm  # it neither overflows nor underflows
 from scipy.sparse.linalg import LinearOperator, eigsh
 
-from krein.methods import METHODS, SPAN, Method, as_method
 from krein.referee.evidence import EPS, Array
 from krein.referee.fit import Fit, Row
 from krein.referee.report import faults_of
+from krein.spectrum.fixes import FIXES, SPAN, Fix, as_fix
 
 _DECOMPOSED = 2000  # items; larger matrices are multiplied where the method allows it
 _MULTIPLIED = ("none", "shift", "square", "clip", "flip", "krein")
@@ -32,8 +32,8 @@ def treat(fit: Fit, method: Any) -> Any:
     Products serve methods that multiply all positive eigenvalues by one number and all
     negative ones by another, and those that need no eigenpairs.
     """
-    record = as_method(method)
-    own = METHODS.get(record.name, record) != record  # the user's, by a known name
+    record = as_fix(method)
+    own = FIXES.get(record.name, record) != record  # the user's, by a known name
     if fit.n > _DECOMPOSED and record.name in _MULTIPLIED and not own:
         return Multiplied(fit, record)
     return Decomposed(fit, fit.scaled(), record)
@@ -73,7 +73,7 @@ class Decomposed:
         No target is negative.
     """
 
-    def __init__(self, fit: Fit, A: Array, record: Method):
+    def __init__(self, fit: Fit, A: Array, record: Fix):
         self.fit, self.raw = fit, record.new_rows == "raw"
         self.values, self.vectors = d, _ = np.linalg.eigh(A)
         largest = float(np.abs(d).max())
@@ -116,7 +116,7 @@ class Multiplied:
     Lanczos' method shows whether these are what they have to be.
     """
 
-    def __init__(self, fit: Fit, record: Method):
+    def __init__(self, fit: Fit, record: Fix):
         self.fit, self.method, self.raw = fit, record.name, record.new_rows == "raw"
         self.below, self.above = record.apply(np.array([-1.0, 1.0]), 0.0, 1.0)[1]
         self.size = fit.size()

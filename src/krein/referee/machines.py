@@ -15,11 +15,11 @@ import scipy.linalg
 from scipy.linalg.blas import dnrm2 as norm  # it neither overflows nor underflows
 from scipy.special import logsumexp, softmax
 
-from krein.methods import Method, as_method, weighted_flip
 from krein.referee.evidence import EPS, LOSSES, Array, Problem
 from krein.referee.fit import Fit
 from krein.referee.kernel import Decomposed, map_faults, treat
 from krein.referee.report import Evidence, Measured, faults_of
+from krein.spectrum.fixes import Fix, as_fix, weighted_flip
 
 # Coefficients of c.p.d. kernels carry the condition of the system they were solved
 # from: differences below this share of the loss at f = 0 count as rounding.
@@ -64,7 +64,7 @@ def judge_proxy(fit: Fit) -> Iterator[Evidence]:
     R^-1 (y * a)``, is concave with gradient ``e - y * R^-1 A_+ u``: its gap is that of
     the SVM on the kernel ``R^-1 A_+ R^-1``.
     """
-    rho, raw, clip = float(fit["rho"]), fit.scaled(), as_method("clip")
+    rho, raw, clip = float(fit["rho"]), fit.scaled(), as_fix("clip")
     whole, rule = Decomposed(fit, raw, clip), fit["new_points"]
     # Every solution has |u| <= r with r^3 = p r + q: bounds beyond r R are cut.
     p, q = -4 * rho * min(0.0, whole.smallest), 4 * rho * np.sqrt(fit.weight.sum())
@@ -170,7 +170,7 @@ def _stabilised(alpha: float) -> Any:
         total = np.where(d == -alpha, 1e-300, d + alpha)
         return np.where(np.abs(total) < alpha, alpha**2 / total - alpha, d)
 
-    return Method("stabilised", target, new_rows="raw")
+    return Fix("stabilised", target, new_rows="raw")
 
 
 def judge_logistic(fit: Fit) -> Iterator[Evidence]:

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from krein.arrays import Array
-from krein.similarity.spectrum import Spectrum
+from krein.spectrum.decomposition import Spectrum
 
 # Units; style.css sets the size of text so that it is 12 px or more on a phone.
 _WIDTH = 520

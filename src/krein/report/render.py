@@ -18,8 +18,9 @@ import numpy as np
 import krein
 from krein.report import charts
 from krein.report.data import Case, machine, mistakes, recipe
-from krein.similarity.spectrum import Spectrum, is_sharing, shared_work
+from krein.spectrum.decomposition import Spectrum
 from krein.store.files import atomic_write, check_writable
+from krein.store.shared_work import is_sharing, shared_work
 from krein.words import digits, seconds_in_words
 
 _FEW_CLASSES = 12

@@ -21,11 +21,11 @@ import numpy as np
 import scipy.linalg
 
 from krein.arrays import Array
-from krein.methods import METHODS, Method, as_method
 from krein.similarity.matrix import Matrix
-from krein.similarity.spectrum import Spectrum, rescale
 from krein.similarity.tiles import DenseTiles, TiledMatrix
-from krein.similarity.treated import DENSE_ITEMS, TreatedKernel
+from krein.spectrum.decomposition import Spectrum, rescale
+from krein.spectrum.fixed_kernel import DENSE_ITEMS, FixedKernel
+from krein.spectrum.fixes import FIXES, Fix, as_fix
 
 _EPS = float(np.finfo(np.float64).eps)
 # A direction of C that the sampled rows see this much less than the average row does
@@ -186,25 +186,25 @@ class LowRank(Matrix):
         t: float = 1.0,
         weight: Array | None = None,
         spectrum: Spectrum | None = None,
-    ) -> TreatedKernel:
+    ) -> FixedKernel:
         """Return features of the treated approximation, refused where it has none.
 
         Up to some thousand items their kernel is formed too, so that the solution does
         not depend on whether landmarks were used.
         """
-        sizes = self._sizes(as_method(method), t)
+        sizes = self._sizes(as_fix(method), t)
         features, projection = self.features(sizes)
         F = features.array
         small = F is not None and self.shape[0] <= DENSE_ITEMS
-        return TreatedKernel(
+        return FixedKernel(
             None, psd=True, ready=F @ F.T if F is not None and small else None,
             features=features, projection=projection,
         )  # fmt: skip
 
-    def _sizes(self, method: Method, t: float) -> Array:
+    def _sizes(self, method: Fix, t: float) -> Array:
         """Transformed eigenvalues, none negative."""
         if not method.has_low_rank_form:
-            known = sorted(name for name, m in METHODS.items() if m.has_low_rank_form)
+            known = sorted(name for name, m in FIXES.items() if m.has_low_rank_form)
             raise ValueError(
                 f"method={method.name!r} has no low-rank form: it moves the "
                 "eigenvalues that landmarks leave at zero, or leaves negative ones. "

@@ -12,15 +12,10 @@ from sklearn.utils.validation import _num_samples
 
 from krein.arrays import Array, real_numbers
 from krein.items import take
-from krein.methods import as_method
-from krein.similarity.spectrum import (
-    Spectrum,
-    can_change,
-    digest,
-    lowest_eigenvalue,
-    once,
-)
-from krein.similarity.treated import TreatedKernel, by_spectrum
+from krein.spectrum.decomposition import Spectrum, lowest_eigenvalue
+from krein.spectrum.fixed_kernel import FixedKernel, by_spectrum
+from krein.spectrum.fixes import as_fix
+from krein.store.shared_work import can_change, digest, once
 
 
 class Matrix(ABC):
@@ -87,13 +82,13 @@ class Matrix(ABC):
         t: float = 1.0,
         weight: Array | None = None,
         spectrum: Spectrum | None = None,
-    ) -> TreatedKernel:
+    ) -> FixedKernel:
         """Return what a spectrum method makes of it.
 
         Parameters
         ----------
-        method : str, Method or callable
-            As in `krein.methods.as_method`.
+        method : str, Fix or callable
+            As in `krein.spectrum.fixes.as_fix`.
         t : float
             Parameter of the method.
         weight : ndarray of shape (n,), optional
@@ -101,14 +96,14 @@ class Matrix(ABC):
         spectrum : Spectrum, optional
             Of ``W^1/2 K W^1/2``, where it is known.
         """
-        record = as_method(method)
+        record = as_fix(method)
         if spectrum is not None:
             return by_spectrum(self, record, spectrum, t)
         if record.needs == "nothing":
-            return TreatedKernel(self, weight=weight, psd=bool(record.psd))
+            return FixedKernel(self, weight=weight, psd=bool(record.psd))
         if record.needs == "smallest":
             shift = -self.lowest_eigenvalue(weight)
-            return TreatedKernel(self, shift=shift, weight=weight, psd=bool(record.psd))
+            return FixedKernel(self, shift=shift, weight=weight, psd=bool(record.psd))
         return by_spectrum(self, record, self.spectrum(weight), t)
 
     # ------------------------------------------------------------------- prediction

@@ -2,8 +2,8 @@
 
 A spectrum method that makes ``f(l) = a l + b l^2`` of every positive eigenvalue, as
 clip, flip, square and none do, leaves it sparse but for the eigenpairs that are not
-positive: `krein.similarity.treated` with base a, bend b and these eigenpairs. Nothing
-dense is formed but on request, and then only where it fits into memory.
+positive: `krein.spectrum.fixed_kernel` with base a, bend b and these eigenpairs.
+Nothing dense is formed but on request, and then only where it fits into memory.
 """
 
 from __future__ import annotations
@@ -15,12 +15,13 @@ import numpy as np
 import scipy.sparse
 
 from krein.arrays import Array, compressed_rows, require_memory
-from krein.methods import as_method
 from krein.similarity.matrix import Matrix
-from krein.similarity.nonpositive import NonPositivePart, nonpositive_part
-from krein.similarity.spectrum import Spectrum, once
-from krein.similarity.treated import TreatedKernel
+from krein.spectrum.decomposition import Spectrum
+from krein.spectrum.fixed_kernel import FixedKernel
+from krein.spectrum.fixes import as_fix
+from krein.spectrum.nonpositive import NonPositivePart, nonpositive_part
 from krein.store.fingerprint import fingerprint
+from krein.store.shared_work import once
 from krein.validation import ROUNDING, check_size, check_square
 from krein.words import warn_user
 
@@ -101,9 +102,9 @@ class SparseSimilarity(Matrix):
         t: float = 1.0,
         weight: Array | None = None,
         spectrum: Spectrum | None = None,
-    ) -> TreatedKernel:
+    ) -> FixedKernel:
         """Return what a spectrum method makes of it; see `Matrix.treated`."""
-        record = as_method(method)
+        record = as_fix(method)
         if spectrum is not None or record.needs == "nothing":
             return super().treated(record, t, weight, spectrum)
         if record.on_positive is None and record.needs == "spectrum":
@@ -111,19 +112,17 @@ class SparseSimilarity(Matrix):
         if record.needs == "smallest":
             part = self._known_part(weight)
             shift = part.eps - float(part.eigenvalues.min(initial=0.0))
-            return TreatedKernel(self, shift=shift, weight=weight, psd=True)
+            return FixedKernel(self, shift=shift, weight=weight, psd=True)
         a, b = record.on_positive or (1.0, 0.0)
         trial = np.array([-2.0, -1.0, 0.0])
         target, gain = record.apply(trial, 0.0, t)
         if np.array_equal(target, a * trial + b * trial**2) and a == 0.0:
-            return TreatedKernel(
-                self, a, b, keep=a, weight=weight, psd=bool(record.psd)
-            )
+            return FixedKernel(self, a, b, keep=a, weight=weight, psd=bool(record.psd))
         part = self._known_part(weight)
         values = part.eigenvalues
         target, gain = record.apply(values, part.eps, t)
         least = 1.0 if weight is None else float(weight.min())
-        return TreatedKernel(
+        return FixedKernel(
             self, a, b, keep=a, vectors=part.basis,
             added=target - a * values - b * values**2,
             gain=gain - a - b * values,

@@ -22,25 +22,24 @@ are projected onto it.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import scipy.sparse
 import scipy.sparse.linalg
 
 from krein.arrays import Array
-from krein.methods import Method
-from krein.similarity.spectrum import (
+from krein.spectrum.decomposition import (
     Spectrum,
     add_outer,
-    digest,
     most_common_factor,
-    once,
     rescale,
 )
-from krein.similarity.tiles import TiledMatrix
+from krein.spectrum.fixes import Fix
 from krein.store.fingerprint import fingerprint
+from krein.store.shared_work import digest, once
 
 _EPS = float(np.finfo(np.float64).eps)
 # Up to this many items a kernel is formed and solved to rounding, so that results do
@@ -48,12 +47,22 @@ _EPS = float(np.finfo(np.float64).eps)
 DENSE_ITEMS = 2000
 
 
+class Features(Protocol):
+    """Coordinates of items, kept in tiles of rows; `similarity.tiles` has them."""
+
+    def transpose_dot(self, v: Array) -> Array:
+        """Return ``Phi' v``."""
+
+    def tiles(self) -> Iterator[tuple[Any, Array]]:
+        """Yield the rows of each tile and their coordinates."""
+
+
 def _nothing() -> Array:
     return np.empty(0)
 
 
 @dataclass(frozen=True)
-class TreatedKernel:
+class FixedKernel:
     """K~, which a machine is trained on, and the map P back to the raw kernel.
 
     Attributes
@@ -74,7 +83,7 @@ class TreatedKernel:
         How far below zero an eigenvalue of K~ can be at most; counted into the gap.
     ready : ndarray of shape (n, n) or None
         K~, where it was formed on the way.
-    features : TiledMatrix of shape (n, r) or None
+    features : Features of shape (n, r) or None
         Coordinates whose inner products are K~, where landmarks gave it.
     projection : ndarray of shape (m, r) or None
         With features: makes coefficients on the landmarks of those on the features.
@@ -92,7 +101,7 @@ class TreatedKernel:
     psd: bool = False
     slack: float = 0.0
     ready: Array | None = None
-    features: TiledMatrix | None = None
+    features: Features | None = None
     projection: Array | None = None
 
     @property
@@ -233,21 +242,21 @@ class TreatedKernel:
         )
         return 1.1 * float(values[0])
 
-    def stored(self) -> TreatedKernel:
+    def stored(self) -> FixedKernel:
         """Return the map alone, as a fitted transformer keeps it."""
         return replace(self, source=None, ready=None, added=_nothing())
 
 
 def by_spectrum(
-    source: Any, record: Method, spectrum: Spectrum, t: float = 1.0
-) -> TreatedKernel:
+    source: Any, record: Fix, spectrum: Spectrum, t: float = 1.0
+) -> FixedKernel:
     """Treat a similarity whose spectrum is known.
 
     Parameters
     ----------
     source : Matrix or None
         K; None where only the map is asked for.
-    record : Method
+    record : Fix
         What becomes of the eigenvalues.
     spectrum : Spectrum
         Of ``R K R``; its weights are those of the treated kernel.
@@ -260,11 +269,11 @@ def by_spectrum(
     target, gain = record.apply(values, spectrum.tolerance, t)
     if record.new_rows == "raw" and record.needs != "spectrum":
         shift = max(0.0, -float(values[0])) if record.needs == "smallest" else 0.0
-        return TreatedKernel(source, shift=shift, weight=weight, psd=bool(record.psd))
+        return FixedKernel(source, shift=shift, weight=weight, psd=bool(record.psd))
     base, added = _most_of_it(spectrum, target)
     psd = bool(target.min(initial=0.0) >= 0.0)
     keep = 1.0 if record.new_rows == "raw" else 0.0
-    return TreatedKernel(
+    return FixedKernel(
         source, base, keep=keep, vectors=spectrum.eigenvectors, added=added,
         gain=gain - keep, weight=weight, psd=psd,
     )  # fmt: skip

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from krein.arrays import Array
-from krein.repair.newton import FEASIBLE, Point, Problem, infeasible, solve
+from krein.spectrum.repair_newton import FEASIBLE, Point, Problem, infeasible, solve
 from krein.validation import check_similarity
 from krein.words import warn_user
 

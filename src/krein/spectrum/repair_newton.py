@@ -23,7 +23,7 @@ import scipy.sparse
 from scipy.sparse.linalg import LinearOperator, cg
 
 from krein.arrays import Array
-from krein.similarity.spectrum import Spectrum
+from krein.spectrum.decomposition import Spectrum
 
 _EPS = float(np.finfo(np.float64).eps)
 _MAX_ITER = 50  # Newton steps; 5 are usual

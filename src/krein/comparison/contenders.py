@@ -30,7 +30,7 @@ from krein.words import seconds_in_words
 
 
 @dataclass(frozen=True)
-class Method:
+class Contender:
     """One way to learn, as `compare` runs it.
 
     Attributes
@@ -116,11 +116,13 @@ _MADE: dict[str, dict[str, dict[str, Any]]] = {
 }
 
 
-def _methods(task: str) -> dict[str, Method]:
+def _methods(task: str) -> dict[str, Contender]:
     """The methods of a task by name."""
     place = resources.files("krein.comparison") / "methods.toml"
     known = tomllib.loads(place.read_text("utf-8"))[task]
-    return {n: Method(n, **how, **_MADE[task].get(n, {})) for n, how in known.items()}
+    return {
+        n: Contender(n, **how, **_MADE[task].get(n, {})) for n, how in known.items()
+    }
 
 
 # ------------------------------------------------------------------------------ scores
@@ -196,7 +198,7 @@ FEWEST_SPLITS = 5  # with fewer no p-value over splits can be small
 class Task:
     """What can be learnt: its methods by name, and the columns of its tables."""
 
-    methods: dict[str, Method]
+    methods: dict[str, Contender]
     columns: tuple[Column, ...]
 
     @property
@@ -205,9 +207,9 @@ class Task:
         return [column.scoring for column in self.columns if column.scoring]
 
 
-METHODS = _methods("classification")
+CONTENDERS = _methods("classification")
 TASKS = {
-    "classification": Task(METHODS, COLUMNS),
+    "classification": Task(CONTENDERS, COLUMNS),
     "regression": Task(_methods("regression"), REGRESSION),
 }
 
@@ -229,12 +231,12 @@ def list_methods() -> list[str]:
     >>> {"svc", "clip", "flip", "krein", "neighbors"} <= set(list_methods())
     True
     """
-    return list(METHODS)
+    return list(CONTENDERS)
 
 
-def select_methods(
+def select_contenders(
     names: Any, *, task: str = "classification", counts: Any = ()
-) -> list[Method]:
+) -> list[Contender]:
     """Return the methods asked for, or all that apply.
 
     Parameters

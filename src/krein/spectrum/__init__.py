@@ -1,0 +1,1 @@
+"""The spectrum of a similarity: its decomposition, the fixes, the fixed kernel."""
