@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY, replace
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import scipy.linalg
@@ -25,6 +25,7 @@ from krein.machines.sparse_svm import sparse_svm_dual, sparse_svm_path
 from krein.machines.svm_dual import SVMDual, svm_path
 from krein.machines.tall_svm import linear_svm
 from krein.result import Result
+from krein.similarity.tiles import TiledMatrix
 from krein.spectrum.fixed_kernel import FixedKernel
 
 # A search forms no kernel of a similarity that stores fewer of its entries than this:
@@ -143,7 +144,7 @@ def _solver(
     if trained.features is None or trained.ready is not None:
         problem = SVMDual.classification(trained.kernel(), domain, psd=trained.psd)
         return partial(solve_dual, problem, **options)
-    return partial(linear_svm, trained.features, domain)
+    return partial(linear_svm, cast(TiledMatrix, trained.features), domain)
 
 
 def with_slack(result: Result, slack: float, tol: float) -> Result:
