@@ -1,4 +1,4 @@
-"""The shape of the code: no cycles, short functions, no kinds of matrix in estimators."""
+"""The shape of the code: no cycles, short functions, no kinds of matrix in models."""
 
 import ast
 import re
