@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse
 from sklearn.base import clone
 from sklearn.model_selection import GroupKFold, KFold, check_cv
-from sklearn.utils.validation import _num_samples, column_or_1d
+from sklearn.utils.validation import column_or_1d
 
 from krein import validation
 from krein.arrays import Array
@@ -20,6 +20,7 @@ from krein.kernels.blocks import kernel_matrix
 from krein.kernels.registry import Kernel, as_kernel, items_for
 from krein.similarity.matrix import Matrix, Similarities
 from krein.similarity.sparse import SparseSimilarity, check_sparse_similarity
+from krein.sklearn_internals import num_samples
 from krein.store.shared_work import once
 from krein.words import warn_user
 
@@ -119,7 +120,7 @@ def make_problem(
     X = X if precomputed else items_for(kernel, X)
     if not (precomputed and scipy.sparse.issparse(X)):
         validation.refuse_odd_arrays(X)
-    n = _num_samples(X)
+    n = num_samples(X)
     classes, codes = _targets(X, y, n, task)
     about: dict[str, Any] = {"codes": codes, "classes": classes, "task": task}
     about["groups"] = groups = None if groups is None else column_or_1d(groups)

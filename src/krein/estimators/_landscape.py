@@ -20,6 +20,7 @@ from sklearn.utils.metaestimators import available_if
 
 from krein.arrays import Array
 from krein.estimators._training import Classes, as_labels, ravel_rows
+from krein.sklearn_internals import says_one_class
 
 _STEPS = 50
 _LEAST = 1e-6  # b of scores that point the wrong way, in units of the largest score
@@ -271,7 +272,7 @@ def scorer(
             try:
                 return float(judge(held, rows, labels[test], **given))
             except ValueError as error:
-                if "one class" in str(error).lower():  # not defined on this fold
+                if says_one_class(error):  # not defined on this fold
                     return float("nan")
                 raise
 

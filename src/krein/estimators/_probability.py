@@ -16,13 +16,13 @@ from typing import Any
 
 import numpy as np
 from scipy.special import expit
-from sklearn.calibration import _sigmoid_calibration
 from sklearn.utils.validation import check_is_fitted
 
 from krein.arrays import Array
 from krein.declarations import available_when
 from krein.estimators._search import out_of_fold
 from krein.estimators._training import Classes, Training, inner_folds
+from krein.sklearn_internals import platt_sigmoid
 
 
 def sigmoid_calibration(
@@ -98,10 +98,8 @@ def fit_sigmoid(
     Platt (1999); Lin, Lin and Weng (2007).
     """
     scale = float(np.abs(scores).max()) or 1.0
-    slope, offset = _sigmoid_calibration(
-        scores / scale, positive.astype(np.float64), weight
-    )
-    return -float(slope) / scale, -float(offset)
+    slope, offset = platt_sigmoid(scores / scale, positive.astype(np.float64), weight)
+    return -slope / scale, -offset
 
 
 # --------------------------------------------------------------------- prediction sets

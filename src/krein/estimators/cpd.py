@@ -9,7 +9,6 @@ from functools import partial
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.utils._param_validation import StrOptions
 
 from krein.arrays import Array
 from krein.declarations import (
@@ -32,6 +31,7 @@ from krein.estimators._training import (
     ravel_rows,
 )
 from krein.machines.losses import LOSSES
+from krein.sklearn_internals import StrOptions
 
 # Models that only score a fold are solved to this relative gap.
 _FOLD_TOL = 1e-6

@@ -12,7 +12,6 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
-from sklearn.utils._param_validation import StrOptions
 
 from krein.arrays import Array, product_and_error
 from krein.declarations import CONSTRAINTS, COUNT, Fitted, declares_parameters
@@ -30,6 +29,7 @@ from krein.published.difference_of_convex import (
     tdca,
 )
 from krein.result import Certificate, Result
+from krein.sklearn_internals import StrOptions
 from krein.spectrum.fixed_kernel import FixedKernel
 from krein.spectrum.fixes import weighted_flip
 

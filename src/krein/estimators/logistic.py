@@ -9,7 +9,6 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.special import expit, softmax
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import StrOptions
 
 from krein.arrays import Array
 from krein.declarations import CONSTRAINTS, COUNT, declares_parameters
@@ -32,6 +31,7 @@ from krein.machines.newton_logistic import krein_gd, newton_logistic
 from krein.published.concave_convex import CCCP_DEFAULTS, cccp_logistic
 from krein.result import Result
 from krein.similarity.matrix import Similarities
+from krein.sklearn_internals import StrOptions
 from krein.spectrum.decomposition import norm_bound
 
 # Of a search, for a similarity whose mean diagonal entry is one.

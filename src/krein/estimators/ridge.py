@@ -21,8 +21,7 @@ from typing import Any
 import numpy as np
 import scipy.optimize
 import scipy.sparse
-from sklearn.utils._param_validation import StrOptions
-from sklearn.utils.validation import _num_samples, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
 from krein.arrays import Array
 from krein.declarations import CONSTRAINTS, POSITIVE, Fitted, declares_parameters
@@ -31,6 +30,7 @@ from krein.estimators._training import FittedRows, Row, Training, Values
 from krein.items import take
 from krein.kernels import kernel_matrix
 from krein.machines.ridge import spectral_ridge
+from krein.sklearn_internals import StrOptions, num_samples
 from krein.spectrum.decomposition import Spectrum, rescale
 from krein.spectrum.fixed_kernel import by_spectrum
 from krein.spectrum.fixes import FIXES, Fix, as_fix
@@ -237,7 +237,7 @@ class KreinRidge(KernelRegressor):
         return np.sqrt(scale * variance)
 
     def _self_similarities(self, X: Any, k_diag: Any) -> Array:
-        n = _num_samples(X)
+        n = num_samples(X)
         if k_diag is None and not self._precomputed:
             one = (take(X, [i]) for i in range(n))
             return np.array([kernel_matrix(self.kernel_, x, x)[0, 0] for x in one])

@@ -8,7 +8,6 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.metrics import log_loss
-from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from krein.arrays import Array
@@ -27,6 +26,7 @@ from krein.estimators.cpd import CPDSVC, CPDClassifier
 from krein.estimators.logistic import KreinLogisticRegression, LogisticModel
 from krein.estimators.proxy import ProxySVC
 from krein.machines.new_points import RULES
+from krein.sklearn_internals import StrOptions
 from krein.store.shared_work import shared_work
 
 

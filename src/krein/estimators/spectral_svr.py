@@ -7,7 +7,6 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.base import OutlierMixin
-from sklearn.utils.validation import _num_samples
 
 from krein.arrays import Array, product_and_error
 from krein.declarations import (
@@ -23,6 +22,7 @@ from krein.estimators._training import FittedRows, Row, Training, Values
 from krein.estimators.spectral import with_slack
 from krein.machines.libsvm import solve_dual
 from krein.machines.svm_dual import SVMDual
+from krein.sklearn_internals import num_samples
 from krein.spectrum.fixed_kernel import FixedKernel
 from krein.validation import check_weights
 
@@ -169,7 +169,7 @@ class SpectrumOneClassSVM(OutlierMixin, KernelModel):
         self
         """
         items = self._check_items(X, reset=True)
-        weight = check_weights(_num_samples(items), sample_weight)
+        weight = check_weights(num_samples(items), sample_weight)
         training = self._prepared(items, getattr(X, "dtype", None), weight)
         self._store(self.fit_rows(training, None), training)
         return self
