@@ -22,12 +22,9 @@ from krein.declarations import (
     replaces_state,
 )
 from krein.estimators._base import KernelModel
-from krein.estimators._probability import (
-    PredictionSets,
-    sigmoid_calibration,
-    sigmoid_probabilities,
-)
-from krein.estimators._training import (
+from krein.estimators._prediction_sets import PredictionSets
+from krein.selection.calibration import sigmoid_calibration, sigmoid_probabilities
+from krein.training import (
     Classes,
     FittedRows,
     Training,

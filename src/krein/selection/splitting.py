@@ -13,7 +13,7 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples, column_or_1d
 
 from krein.arrays import compressed_rows
-from krein.estimators._training import stratified_folds
+from krein.selection.folds import stratified_folds
 from krein.similarity.sparse import check_sparse_rows
 from krein.validation import check_order, refuse_missing_targets, refuse_odd_arrays
 
