@@ -18,11 +18,11 @@ from types import MethodType
 from typing import Any, ClassVar, TypeVar, dataclass_transform
 
 import numpy as np
-from sklearn.base import BaseEstimator, _fit_context
-from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
+from sklearn.base import BaseEstimator
 
 from krein.arrays import blas_threads
 from krein.kernels.registry import Kernel
+from krein.sklearn_internals import HasMethods, Interval, StrOptions, fit_context
 from krein.spectrum.fixes import Fix
 from krein.validation import LARGEST
 
@@ -190,7 +190,7 @@ def replaces_state(fit: Callable[..., Any]) -> Callable[..., Any]:
     fit : callable
         ``fit(self, ...)``; what it returns is passed on.
     """
-    checked = _fit_context(prefer_skip_nested_validation=False)(fit)
+    checked = fit_context(prefer_skip_nested_validation=False)(fit)
 
     @functools.wraps(fit)
     def replacing(self: Any, *args: Any, **kwargs: Any) -> Any:

@@ -128,7 +128,7 @@ def test_scores_that_are_not_defined_in_a_fold(model, data):
 
 
 def test_the_search_of_compare_is_that_of_the_class(data):
-    """The same candidates, in units of the treated kernel."""
+    """The same candidates, in units of the fixed kernel."""
     K, y = data
     found = compare(K, y, methods=["flip"], cv=[(np.arange(30), np.arange(30, 40))])
     part = K[:30, :30]

@@ -14,6 +14,7 @@ from sklearn.svm import SVC
 from krein import (
     SpectrumSVC,
     SpectrumSVCCV,
+    SpectrumSVRCV,
     check_certificate,
     load_model,
     rbf_kernel,
@@ -277,19 +278,19 @@ def test_the_screen_leaves_each_sample_out(problem, rng):
     flip, targets = SEARCHED_FIXES[9], rng.standard_normal((n, 2))
     (found,) = left_out(spectrum, [flip], Cs, targets)
     height, _ = flip.apply(spectrum.eigenvalues, spectrum.tolerance, 1.0)
-    treated = spectrum.map(lambda _: height).matrix()
-    treated /= height.sum() / weight.sum()
+    fixed_kernel = spectrum.map(lambda _: height).matrix()
+    fixed_kernel /= height.sum() / weight.sum()
     for c, C in enumerate(Cs):
         for i in range(n):
             rest = np.delete(np.arange(n), i)
             system = np.zeros((n, n))
-            system[:-1, :-1] = treated[np.ix_(rest, rest)] + np.diag(
+            system[:-1, :-1] = fixed_kernel[np.ix_(rest, rest)] + np.diag(
                 1 / (C * weight[rest])
             )
             system[:-1, -1] = system[-1, :-1] = 1.0
             right = np.vstack([targets[rest], np.zeros((1, 2))])
             solved = np.linalg.solve(system, right)
-            value = treated[i, rest] @ solved[:-1] + solved[-1]
+            value = fixed_kernel[i, rest] @ solved[:-1] + solved[-1]
             np.testing.assert_allclose(found[c, i], value, atol=1e-8)
 
 

@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse
-from sklearn.utils.validation import _num_samples
 
 from krein.arrays import compressed_rows
 from krein.cli import Options
@@ -23,6 +22,7 @@ from krein.files.sources import FormatError, Named, file_head
 from krein.files.writers import write_rows
 from krein.items import take
 from krein.kernels import Kernel
+from krein.sklearn_internals import num_samples
 from krein.store.files import atomic_write, check_writable
 from krein.validation import check_symmetric
 from krein.words import few_digits, printable
@@ -50,7 +50,7 @@ class Inputs(Named):
     rule: Any = None
 
     def __len__(self) -> int:
-        return _num_samples(self.data)
+        return num_samples(self.data)
 
     def part(self, kept: np.ndarray) -> Inputs:
         """These items only; a matrix loses rows and columns."""
@@ -187,7 +187,7 @@ def labels_of(read: Named, args: Options) -> Named:
 
 def _read_column(read: Named, args: Options, path: str, **how: Any) -> Named:
     """Read labels or groups of the items that were read; `how` of `read_labels`."""
-    how |= {"n_items": _num_samples(read.data), "separator": _separator_of(path, args)}
+    how |= {"n_items": num_samples(read.data), "separator": _separator_of(path, args)}
     how["ignore_names"] = bool(args.ignore_names)
     return read_labels(path, names=read.names, **how)
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 from sklearn.base import clone
-from sklearn.utils.validation import _num_samples, column_or_1d
+from sklearn.utils.validation import column_or_1d
 
 from krein import validation
 from krein.arrays import Array
@@ -19,6 +19,7 @@ from krein.kernels.registry import Kernel, as_kernel, items_for
 from krein.selection.folds import FOLDS, Fold, inner_folds, shuffled_folds
 from krein.similarity.matrix import Matrix, Similarities
 from krein.similarity.sparse import SparseSimilarity, check_sparse_similarity
+from krein.sklearn_internals import num_samples
 from krein.store.shared_work import once
 from krein.training import Classes, Values
 
@@ -117,7 +118,7 @@ def make_problem(
     X = X if precomputed else items_for(kernel, X)
     if not (precomputed and scipy.sparse.issparse(X)):
         validation.refuse_odd_arrays(X)
-    n = _num_samples(X)
+    n = num_samples(X)
     classes, target = _targets(X, y, n, task)
     about: dict[str, Any] = {"target": target, "classes": classes}
     about["groups"] = groups = None if groups is None else column_or_1d(groups)

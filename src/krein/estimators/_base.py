@@ -15,14 +15,7 @@ import numpy as np
 import scipy.sparse
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.validation import (
-    _check_feature_names,
-    _check_n_features,
-    _num_samples,
-    check_array,
-    check_is_fitted,
-    validate_data,
-)
+from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from krein.arrays import Array, require_for_spectral_fit
 from krein.declarations import Documented, Fitted, declares_parameters, without_state
@@ -36,6 +29,13 @@ from krein.similarity.sparse import (
     SparseSimilarity,
     check_sparse_rows,
     check_sparse_similarity,
+)
+from krein.sklearn_internals import (
+    check_feature_names,
+    check_n_features,
+    num_samples,
+    says_not_a_number,
+    says_other_width,
 )
 from krein.training import FittedRows, Training, positive_part
 from krein.validation import (
@@ -106,13 +106,13 @@ class KernelModel(Sparsifiable, Documented):
     def _check_items(self, X: Any, *, reset: bool) -> Any:
         """Validate rows of numbers as scikit-learn does; keep objects as they are."""
         if isinstance(X, LazyRows):  # checked where they are computed
-            _check_n_features(self, X, reset=reset)
+            check_n_features(self, X, reset=reset)
             return X
         given = X
         if not self._precomputed:  # several kernels take their items as they are
             X = items_for(getattr(self, "kernel", "precomputed"), X)
         if isinstance(X, list) and X and isinstance(X[0], tuple):  # rows of a table
-            _check_feature_names(self, given, reset=reset)
+            check_feature_names(self, given, reset=reset)
         if scipy.sparse.issparse(X) and self._precomputed:
             return self._check_sparse(X, reset=reset)
         if self._precomputed and hasattr(X, "columns"):
@@ -124,27 +124,27 @@ class KernelModel(Sparsifiable, Documented):
                 with numbers_that_fit("X"):
                     return validate_data(self, X, reset=reset, dtype=np.float64)
             except ValueError as error:
-                if self._precomputed and "features, but" in str(error):
+                if self._precomputed and says_other_width(error):
                     raise ValueError(
                         f"{error}: with kernel='precomputed' pass similarities of new "
                         "items (rows) to the training items (columns), in the order "
                         "of fit"
                     ) from None
-                if self._precomputed and "could not convert string" in str(error):
+                if self._precomputed and says_not_a_number(error):
                     raise ValueError(
                         f"X holds text ({error}), but kernel='precomputed' expects a "
                         "matrix of similarities: for strings choose a kernel by name, "
                         "e.g. kernel='edit' (krein.list_kernels() has them all)"
                     ) from None
                 raise
-        if _num_samples(X) < 1:
+        if num_samples(X) < 1:
             raise ValueError("X has no items; at least one is required")
         return X
 
     def _check_sparse(self, X: Any, *, reset: bool) -> Any:
         """Validate sparse similarities; absent ones are 0."""
         rows = check_sparse_rows(X)
-        _check_n_features(self, rows, reset=reset)
+        check_n_features(self, rows, reset=reset)
         return rows
 
     def _check_y(self, y: Any, *, numeric: bool = False) -> np.ndarray:
@@ -162,7 +162,7 @@ class KernelModel(Sparsifiable, Documented):
             K = check_similarity(X, name="X", symmetrize=self.symmetrize, given=dtype)
             warn_if_distances(K, "X")
             return Similarities(K), {"X_fit_": None}
-        require_for_spectral_fit(_num_samples(X))
+        require_for_spectral_fit(num_samples(X))
         kernel = self._settled_kernel(X, kept)
         K = kernel_matrix(kernel, X, X)
         K = check_similarity(K, name="kernel(X, X)", symmetrize=self.symmetrize)
@@ -186,12 +186,12 @@ class KernelModel(Sparsifiable, Documented):
         if self._precomputed:
             return X if self.support_.size == X.shape[1] else X[:, self.support_]
         if self.support_.size == 0:
-            return np.empty((_num_samples(X), 0))
+            return np.empty((num_samples(X), 0))
         return kernel_matrix(self.kernel_, X, self._support_items())
 
     def _support_items(self) -> Any:
         """Training items that matter (`support_`); landmarks are kept alone."""
-        if self.support_.size == _num_samples(self.X_fit_):
+        if self.support_.size == num_samples(self.X_fit_):
             return self.X_fit_
         return take(self.X_fit_, self.support_)
 

@@ -9,7 +9,6 @@ from functools import partial
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.utils._param_validation import StrOptions
 
 from krein.arrays import Array
 from krein.declarations import (
@@ -25,6 +24,7 @@ from krein.machines.losses import LOSSES
 from krein.selection.calibration import calibrated
 from krein.selection.folds import inner_folds
 from krein.selection.search import along, check_grid, out_of_fold
+from krein.sklearn_internals import StrOptions
 from krein.training import Classes, FittedRows, Training, as_labels, ravel_rows
 
 # Models that only score a fold are solved to this relative gap.

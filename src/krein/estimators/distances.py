@@ -7,7 +7,6 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin
-from sklearn.utils._param_validation import StrOptions
 
 from krein.arrays import Array
 from krein.declarations import (
@@ -19,6 +18,7 @@ from krein.declarations import (
 )
 from krein.estimators.transformers import SquareInput
 from krein.kernels.distances import FITTED, POINTWISE, median_gamma
+from krein.sklearn_internals import StrOptions
 
 
 @declares_parameters

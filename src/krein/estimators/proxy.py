@@ -7,7 +7,6 @@ from dataclasses import KW_ONLY
 from typing import Any
 
 import numpy as np
-from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from krein.arrays import Array
@@ -19,6 +18,7 @@ from krein.machines.box import BalancedBox
 from krein.machines.new_points import RULES, Proxy, checked_batch, linear_coef
 from krein.machines.proxy import ProxySVM
 from krein.selection.search import RANKED
+from krein.sklearn_internals import StrOptions
 from krein.training import Classes, FittedRows, Row, Training, ravel_rows, starting_rows
 
 

@@ -11,7 +11,6 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.metrics import log_loss
-from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from krein.arrays import Array
@@ -44,6 +43,7 @@ from krein.selection.search import (
     held_out,
     search,
 )
+from krein.sklearn_internals import StrOptions
 from krein.store.shared_work import shared_work
 from krein.training import Classes, Training
 from krein.words import warn_user

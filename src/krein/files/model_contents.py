@@ -16,7 +16,6 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
-from sklearn.model_selection._search import BaseSearchCV
 from sklearn.utils.validation import check_is_fitted
 
 import krein
@@ -27,6 +26,7 @@ from krein.kernels.distances import DoubleCentred, MaxMinus
 from krein.kernels.registry import Kernel
 from krein.machines.new_points import Proxy
 from krein.result import Certificate, History, Result
+from krein.sklearn_internals import is_search
 from krein.spectrum.decomposition import Spectrum
 from krein.spectrum.fixed_kernel import FixedKernel
 
@@ -100,7 +100,7 @@ def kept_params(name: str, params: dict[str, Any]) -> dict[str, Any]:
 def first_unfitted(model: Any) -> str:
     """Name of the class of the first part of a model that is not fitted, or ""."""
     name = type(model).__name__
-    if isinstance(model, BaseSearchCV) and not hasattr(model, "best_estimator_"):
+    if is_search(model) and not hasattr(model, "best_estimator_"):
         return f"{name} (with refit=True)"
     if name == "Pipeline":
         parts = [step for _, step in model.steps if isinstance(step, BaseEstimator)]
@@ -194,7 +194,7 @@ class Writer:
             kept = [f.name for f in fields(value)] if is_dataclass(value) else PARTS
             named = {k: getattr(value, k) for k in kept if k not in _LEFT_OUT}
             return {TAG: "record", "class": name, "fields": self._all(named, where)}
-        if isinstance(value, BaseSearchCV) and not first_unfitted(value):
+        if is_search(value) and not first_unfitted(value):
             return self.encode(value.best_estimator_, f"{where}.best_estimator_")
         if known_class(name) is type(value):
             return self._estimator(value, where)

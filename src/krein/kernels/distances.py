@@ -15,10 +15,10 @@ from functools import partial, wraps
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import _num_samples
 
 from krein.items import take
 from krein.kernels.registry import register_kernel
+from krein.sklearn_internals import num_samples
 
 Distance = Callable[..., np.ndarray]
 
@@ -38,7 +38,7 @@ def check_items(X: Any, name: str = "X") -> int:
         raise TypeError(
             f"{name} must be a list of items, got one {type(X).__name__}; pass [{name}]"
         )
-    n = int(_num_samples(X))
+    n = int(num_samples(X))
     if n < 1:
         raise ValueError(f"{name} has no items; at least one is required")
     return n

@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse
 from sklearn.utils.class_weight import compute_sample_weight
-from sklearn.utils.validation import _check_sample_weight
 
 from krein.referee.evidence import EPS, LOSSES, Array, Problem
 from krein.referee.report import faults_of
+from krein.sklearn_internals import check_sample_weight
 
 _SAME = 1e-9  # difference of similarities, relative, that is rounding
 
@@ -71,7 +71,7 @@ class Fit:
             text = f"X and y must be the {n} samples that the model was fitted on"
             raise ValueError(f"{text}, got shapes {K.shape} and {y.shape}")
         weight = compute_sample_weight(getattr(model, "class_weight", None), y)
-        weight = weight * _check_sample_weight(sample_weight, y, dtype=float)
+        weight = weight * check_sample_weight(sample_weight, y, dtype=float)
         self.kept = np.flatnonzero(weight > 0)
         self.y, self.weight = self._targets(y)[self.kept], weight[self.kept]
         self.n, self.root = self.kept.size, np.sqrt(self.weight)

@@ -16,7 +16,7 @@ from operator import call
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import _num_samples, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
 from krein.arrays import Array, parse_bytes, require_memory
 from krein.items import LazyRows, take
@@ -24,6 +24,7 @@ from krein.scale.client import as_client, map_in_order
 from krein.scale.tiles import stored_columns
 from krein.similarity.landmarks import blocks_made_by
 from krein.similarity.tiles import row_slices
+from krein.sklearn_internals import num_samples
 from krein.store.files import locked
 
 __all__ = ["decision_function", "fit", "predict", "predict_proba"]
@@ -194,7 +195,7 @@ def _answers(method: str, model: Any, X: Any, client: Any) -> Any:
     check_is_fitted(model)
     if _is_lazy(X):
         return _lazy_answers(method, model, X)
-    slices = row_slices(_num_samples(X), _PREDICT_ROWS) or [slice(0, 0)]
+    slices = row_slices(num_samples(X), _PREDICT_ROWS) or [slice(0, 0)]
     names = (f"rows {rows.start} to {rows.stop - 1}" for rows in slices)
     parts = zip(names, (take(X, rows) for rows in slices), strict=True)
     with as_client(client) as running:

@@ -16,11 +16,11 @@ from typing import Any
 
 import numpy as np
 from scipy.special import expit, softmax
-from sklearn.calibration import _sigmoid_calibration
 
 from krein.arrays import Array
 from krein.selection.folds import inner_folds
 from krein.selection.search import out_of_fold
+from krein.sklearn_internals import platt_sigmoid
 from krein.training import Classes, Training
 
 _STEPS = 50
@@ -101,10 +101,8 @@ def fit_sigmoid(
     Platt (1999); Lin, Lin and Weng (2007).
     """
     scale = float(np.abs(scores).max()) or 1.0
-    slope, offset = _sigmoid_calibration(
-        scores / scale, positive.astype(np.float64), weight
-    )
-    return -float(slope) / scale, -float(offset)
+    slope, offset = platt_sigmoid(scores / scale, positive.astype(np.float64), weight)
+    return -slope / scale, -offset
 
 
 # --------------------------------------------------------------------- prediction sets

@@ -22,6 +22,7 @@ from krein.arrays import Array
 from krein.declarations import Fitted
 from krein.selection.calibration import probabilities, temperatures
 from krein.selection.search import Candidate, Score
+from krein.sklearn_internals import says_one_class
 from krein.training import Classes, as_labels, ravel_rows
 
 LOG_LOSS = "neg_log_loss"
@@ -184,7 +185,7 @@ def scorer(
             try:
                 return float(judge(held, rows, labels[test], **given))
             except ValueError as error:
-                if "one class" in str(error).lower():  # not defined on this fold
+                if says_one_class(error):  # not defined on this fold
                     return float("nan")
                 raise
 

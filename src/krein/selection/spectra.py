@@ -145,19 +145,19 @@ class Kernels:
     def unit(self, method: Fix) -> tuple[FixedKernel, float]:
         """Return what a method makes of K, and the mean of its diagonal."""
         weight, spectrum = self.training.weight, self.spectrum
-        treated = by_spectrum(self.training.K, method, spectrum)
-        if treated.vectors is None:
-            kernel = treated.kernel()
+        fixed_kernel = by_spectrum(self.training.K, method, spectrum)
+        if fixed_kernel.vectors is None:
+            kernel = fixed_kernel.kernel()
         else:
             target, _ = method.apply(spectrum.eigenvalues, spectrum.tolerance, 1.0)
             kernel = self._kernel(target)
-        treated = replace(treated, ready=kernel)
-        return treated, unit_of(treated, weight)
+        fixed_kernel = replace(fixed_kernel, ready=kernel)
+        return fixed_kernel, unit_of(fixed_kernel, weight)
 
     def size(self, method: Fix) -> float:
         """Mean of the diagonal of what a method makes of K, which is not formed."""
-        treated = by_spectrum(self.training.K, method, self.spectrum)
-        return unit_of(treated, self.training.weight)
+        fixed_kernel = by_spectrum(self.training.K, method, self.spectrum)
+        return unit_of(fixed_kernel, self.training.weight)
 
     def _kernel(self, target: Array) -> Array:
         found = None
@@ -195,7 +195,7 @@ def left_out(
 ) -> Iterator[Array]:
     """Values (n_C, n, n_rows) that least squares gives each sample when it is left out.
 
-    Per method, on the treated kernel K~ of all samples, divided by its mean diagonal,
+    Per method, on the fixed kernel K~ of all samples, divided by its mean diagonal,
     with penalty 1 / C and an intercept: ``a = R (t - b)``, R the inverse of
     ``K~ + I / C``, and the residual of a left-out sample is ``a_i / R_ii`` (R bordered
     by the intercept). One eigendecomposition serves all methods and C, at O(n^2) each:
