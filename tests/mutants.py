@@ -126,7 +126,7 @@ MUTANTS = [
     # kernels
     Mutant("kernels/alignment.py", "int(gap_open) + int(gap_extend), int(gap_extend)",
            "int(gap_open), int(gap_extend)", "tests/kernels/test_objects.py"),
-    Mutant("kernels/distances.py", "np.exp(-gamma * D**2)", "np.exp(-gamma * D)",
+    Mutant("similarity/conversions.py", "np.exp(-gamma * D**2)", "np.exp(-gamma * D)",
            "tests/kernels"),
     # files and stores
     Mutant("store/files.py", "    with lock:\n        yield\n",
