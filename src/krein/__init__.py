@@ -46,7 +46,7 @@ _NAMES = {
         "SimilarityFeaturesClassifier SimilarityNeighborsClassifier"
     ),
     "krein.diagnostics": "Diagnosis Finding diagnose",
-    "krein.splitting": "SimilarityGroupSplit similarity_groups split_kernel",
+    "krein.selection.splitting": "SimilarityGroupSplit similarity_groups split_kernel",
     "krein.spectrum.repair": "Repaired nearest_psd",
     "krein.files.data_sets": "list_datasets load_dataset",
     "krein.files.sources": "FormatError Named",

@@ -71,6 +71,7 @@ CONSTRAINTS: dict[str, Any] = {
     "Cs": _GRID,
     "rhos": _GRID,
     "alphas": _GRID,
+    "fixes": [list, tuple, None],
     "gains": [list, tuple, None],
     "combine": [StrOptions({"average", "best"})],
     "cv": ["cv_object"],

@@ -19,8 +19,8 @@ from krein import (
     check_certificate,
     thin_plate_kernel,
 )
-from krein.estimators._search import split_scores
 from krein.kernels import rbf_kernel
+from krein.selection.scores import split_scores
 
 
 @pytest.fixture(scope="module")

@@ -15,8 +15,9 @@ from krein.arrays import Array
 from krein.comparison import recommendation as measures
 from krein.comparison.contenders import FEWEST_SPLITS, TASKS, Column, Contender
 from krein.comparison.evaluation import fit_method
-from krein.comparison.problem import Problem, Split
+from krein.comparison.problem import Problem
 from krein.comparison.recommendation import Recommendation, free_scores, recommend
+from krein.selection.folds import Fold
 from krein.spectrum.decomposition import Spectrum
 from krein.words import import_optional
 
@@ -56,7 +57,7 @@ class Comparison:
     methods: tuple[str, ...]
     scoring: str
     problem: Problem
-    splits: tuple[Split, ...]
+    splits: tuple[Fold, ...]
     random_state: int = 0
 
     @property

@@ -14,7 +14,6 @@ from sklearn.utils.validation import check_array
 from krein.arrays import Array, product_and_error, require_for
 from krein.declarations import COEFFICIENTS, RESULTS, Fitted, declares_parameters
 from krein.estimators._base import KernelModel
-from krein.estimators._training import FittedRows, Row, Training, positive_part
 from krein.items import take
 from krein.kernels.registry import Kernel, as_kernel
 from krein.kernels.splines import monomials
@@ -33,6 +32,7 @@ from krein.published.algorithm_1 import as_printed
 from krein.result import Result
 from krein.similarity.matrix import Similarities
 from krein.sklearn_internals import num_samples
+from krein.training import FittedRows, Row, Training, positive_part
 from krein.validation import check_similarity
 
 # Name of a solver -> solver(problem, *, tol, max_iter, start).

@@ -10,13 +10,13 @@ from sklearn.utils import check_random_state
 
 from krein.arrays import Array
 from krein.declarations import Fitted
-from krein.estimators._training import Row, Training, starting_rows
 from krein.machines.logistic import uniqueness_ratio
 from krein.published.concave_convex import CCCPSettings
 from krein.result import Result
 from krein.similarity.matrix import Matrix
 from krein.spectrum.decomposition import Spectrum
 from krein.spectrum.fixed_kernel import FixedKernel
+from krein.training import Row, Training, starting_rows
 from krein.words import warn_user
 
 PAPER = ("cccp-gd", "ccicp-gd", "ccicp-sgd")

@@ -15,10 +15,8 @@ import numpy as np
 
 from krein.arrays import Array, product_and_error
 from krein.declarations import CONSTRAINTS, COUNT, Fitted, declares_parameters
-from krein.estimators._search import CS
 from krein.estimators._tasks import KernelClassifier
-from krein.estimators._training import Classes, FittedRows, Row, Training
-from krein.estimators.spectral import FixedKernelSVC, svm_candidates, svm_grid, unit_of
+from krein.estimators.spectral import FixedKernelSVC, svm_candidates, svm_grid
 from krein.machines.box import BalancedBox
 from krein.machines.libsvm import solve_dual
 from krein.machines.svm_dual import SVMDual
@@ -29,9 +27,11 @@ from krein.published.difference_of_convex import (
     tdca,
 )
 from krein.result import Certificate, Result
+from krein.selection.search import CS
 from krein.sklearn_internals import StrOptions
-from krein.spectrum.fixed_kernel import FixedKernel
+from krein.spectrum.fixed_kernel import FixedKernel, unit_of
 from krein.spectrum.fixes import weighted_flip
+from krein.training import Classes, FittedRows, Row, Training
 
 _RATIOS = (1.0, 10.0)  # of the two penalties in a search
 

@@ -24,8 +24,6 @@ from krein.estimators._logistic_plan import (
     split_rows,
 )
 from krein.estimators._tasks import KernelClassifier
-from krein.estimators._training import Classes, FittedRows, Row, Training
-from krein.estimators.spectral import unit_of
 from krein.machines.logistic import IndefiniteLogistic, uniqueness_threshold
 from krein.machines.newton_logistic import krein_gd, newton_logistic
 from krein.published.concave_convex import CCCP_DEFAULTS, cccp_logistic
@@ -33,6 +31,8 @@ from krein.result import Result
 from krein.similarity.matrix import Similarities
 from krein.sklearn_internals import StrOptions
 from krein.spectrum.decomposition import norm_bound
+from krein.spectrum.fixed_kernel import unit_of
+from krein.training import Classes, FittedRows, Row, Training
 
 # Of a search, for a similarity whose mean diagonal entry is one.
 _ALPHAS = tuple(float(alpha) for alpha in np.logspace(1, -4, 6))

@@ -26,7 +26,6 @@ from sklearn.utils.validation import check_is_fitted
 from krein.arrays import Array
 from krein.declarations import CONSTRAINTS, POSITIVE, Fitted, declares_parameters
 from krein.estimators._tasks import KernelRegressor
-from krein.estimators._training import FittedRows, Row, Training, Values
 from krein.items import take
 from krein.kernels import kernel_matrix
 from krein.machines.ridge import spectral_ridge
@@ -34,6 +33,7 @@ from krein.sklearn_internals import StrOptions, num_samples
 from krein.spectrum.decomposition import Spectrum, rescale
 from krein.spectrum.fixed_kernel import by_spectrum
 from krein.spectrum.fixes import FIXES, Fix, as_fix
+from krein.training import FittedRows, Row, Training, Values
 
 
 @declares_parameters

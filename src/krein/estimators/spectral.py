@@ -16,17 +16,17 @@ import scipy.linalg
 
 from krein.arrays import Array
 from krein.declarations import declares_parameters
-from krein.estimators._search import CS, along
 from krein.estimators._tasks import KernelClassifier
-from krein.estimators._training import Classes, FittedRows, Row, Training
 from krein.machines.box import BalancedBox
 from krein.machines.libsvm import refuse_options, solve_dual
 from krein.machines.sparse_svm import sparse_svm_dual, sparse_svm_path
 from krein.machines.svm_dual import SVMDual, svm_path
 from krein.machines.tall_svm import linear_svm
 from krein.result import Result
+from krein.selection.search import CS, along
 from krein.similarity.tiles import TiledMatrix
-from krein.spectrum.fixed_kernel import FixedKernel
+from krein.spectrum.fixed_kernel import FixedKernel, unit_of
+from krein.training import Classes, FittedRows, Row, Training
 
 # A search forms no kernel of a similarity that stores fewer of its entries than this:
 # 52 classes of 1600 items take an eighth of the time, and are nearer to their optimum.
@@ -169,11 +169,6 @@ def with_slack(result: Result, slack: float, tol: float) -> Result:
     relative = certificate.relative + more / max(abs(result.value), 1e-300)
     wider = replace(certificate, value=certificate.value + more, relative=relative)
     return result.certified(wider, tol)
-
-
-def unit_of(trained: FixedKernel, weight: Array | None = None) -> float:
-    """Mean |k~(x, x)|: C in units of one over it does not depend on the scale of K."""
-    return float(np.average(np.abs(trained.diagonal()), weights=weight)) or 1.0
 
 
 def svm_grid(trained: FixedKernel, weight: Array | None) -> list[dict[str, float]]:

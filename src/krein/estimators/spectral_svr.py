@@ -18,12 +18,12 @@ from krein.declarations import (
 )
 from krein.estimators._base import KernelModel
 from krein.estimators._tasks import KernelRegressor
-from krein.estimators._training import FittedRows, Row, Training, Values
 from krein.estimators.spectral import with_slack
 from krein.machines.libsvm import solve_dual
 from krein.machines.svm_dual import SVMDual
 from krein.sklearn_internals import num_samples
 from krein.spectrum.fixed_kernel import FixedKernel
+from krein.training import FittedRows, Row, Training, Values
 from krein.validation import check_weights
 
 

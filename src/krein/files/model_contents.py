@@ -22,17 +22,28 @@ import krein
 from krein.declarations import Fitted, declared_state
 from krein.files.model_state import state_faults
 from krein.items import plain_items
-from krein.kernels.distances import DoubleCentred, MaxMinus
+from krein.kernels.distances import DoubleCentred, LocallyScaled, MaxMinus
 from krein.kernels.registry import Kernel
 from krein.machines.new_points import Proxy
 from krein.result import Certificate, History, Result
+from krein.similarity.conversions import Conversion
 from krein.sklearn_internals import is_search
 from krein.spectrum.decomposition import Spectrum
 from krein.spectrum.fixed_kernel import FixedKernel
 
 TAG = "~"  # says what kind of value a JSON object stands for
 ARRAY_KINDS = "biufU"
-_OWN = (Certificate, DoubleCentred, MaxMinus, Proxy, Result, Spectrum, FixedKernel)
+_OWN = (
+    Certificate,
+    Conversion,
+    DoubleCentred,
+    FixedKernel,
+    LocallyScaled,
+    MaxMinus,
+    Proxy,
+    Result,
+    Spectrum,
+)
 RECORDS: dict[str, Any] = {record.__name__: record for record in _OWN}
 _LEFT_OUT = ("history", "info")  # of a Result: how the solver got there
 PARTS = ("kernel", "center", "scale", "degree")  # of a PlacedKernel

@@ -247,6 +247,11 @@ class FixedKernel:
         return replace(self, source=None, ready=None, added=_nothing())
 
 
+def unit_of(trained: FixedKernel, weight: Array | None = None) -> float:
+    """Mean |k~(x, x)|: C in units of one over it does not depend on the scale of K."""
+    return float(np.average(np.abs(trained.diagonal()), weights=weight)) or 1.0
+
+
 def by_spectrum(
     source: Any, record: Fix, spectrum: Spectrum, t: float = 1.0
 ) -> FixedKernel:
