@@ -39,8 +39,8 @@ _AIM = 1e-6
 _ON_BOUNDS = 1e-2
 _MANY = 50_000  # items from which on only those near the margin are variables
 _SAMPLE = 8  # one of so many items is in the sample that tells which are near
-# Below this relative gap F'Ya is computed anew in each step: its rounding, added up over
-# the steps, would be seen.
+# Below this relative gap F'Ya is computed anew in each step: its rounding, added up
+# over the steps, would be seen.
 _EXACT = 1e-6
 _ROUGH = 1e-4  # relative gap of the sample's solution
 _NEAR = 5  # one of so many items is near
