@@ -277,10 +277,17 @@ class KernelModel(Sparsifiable, Documented):
 
     def _complaints(self, results: Sequence[Result]) -> list[str]:
         """What to say about results that did not reach the tolerance."""
-        bad = [r for r in results if r.status in ("max_iter", "diverged")]
+        bad = [r for r in results if r.status in ("stalled", "max_iter", "diverged")]
         if not bad:
             return []
         worst = max(bad, key=lambda result: result.certificate.relative)
+        if worst.status == "stalled":
+            return [
+                f"{type(self).__name__} did not reach tol={self.tol:g}: rounding "
+                f"allows no further step after {worst.n_iter} iterations, relative "
+                f"{worst.certificate.kind} {worst.certificate.relative:.2g}. More "
+                "iterations do not help; raise tol, or lower C or scale the similarity"
+            ]
         return [
             f"{type(self).__name__} did not reach tol={self.tol:g}: status "
             f"{worst.status!r} after {worst.n_iter} iterations, relative "
