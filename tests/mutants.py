@@ -28,7 +28,7 @@ MUTANTS = [
     # those that outlived the tests of 0.1.0
     Mutant("machines/box.py", " high &= ~wrong\n", " pass\n",
            "tests/machines/test_active_set.py"),
-    Mutant("estimators/_probability.py", "codes == k, weight)", "codes == k, None)",
+    Mutant("selection/calibration.py", "codes == k, weight)", "codes == k, None)",
            "tests/estimators/test_calibration_weights.py"),
     Mutant("comparison/evaluation.py", "else found[self.best]",
            "else found[0]", "tests/comparison/test_calibration.py"),
@@ -63,9 +63,9 @@ MUTANTS = [
            "tests/machines/test_tall_svm.py"),
     Mutant("declarations.py", "fresh.__dict__ = without_state(self)",
            "fresh.__dict__ = dict(vars(self))", "tests/estimators/test_refit.py"),
-    Mutant("estimators/_training.py", "votes + total / (3.0", "votes - total / (3.0",
+    Mutant("training.py", "votes + total / (3.0", "votes - total / (3.0",
            "tests/estimators/test_cv_results.py"),
-    Mutant("estimators/_search.py", "mean[np.isfinite(mean)]", "mean[:0]",
+    Mutant("selection/scores.py", "mean[np.isfinite(mean)]", "mean[:0]",
            "tests/estimators/test_cv_results.py tests/estimators/test_spectrum_cv.py"),
     Mutant("machines/svm_dual.py", "return gap + float(np.sum(a * total))",
            "return gap", "tests/machines/test_libsvm.py"),
@@ -103,7 +103,7 @@ MUTANTS = [
     Mutant("machines/_loop.py", "iterate.certificate.relative <= tol",
            "iterate.certificate.relative <= 100 * tol", "tests/machines"),
     # estimators
-    Mutant("estimators/_training.py", "(values[:, 0] > 0)", "(values[:, 0] >= 1e-3)",
+    Mutant("training.py", "(values[:, 0] > 0)", "(values[:, 0] >= 1e-3)",
            "tests/estimators/test_training.py"),
     Mutant("estimators/_logistic_plan.py", "_MARGIN = 1.05", "_MARGIN = 0.95",
            "tests/referee tests/estimators/test_logistic.py"),
@@ -117,7 +117,8 @@ MUTANTS = [
            "(1.0 / values.size)", "tests/comparison"),
     Mutant("comparison/significance.py", "(count - np.arange(count))", "count",
            "tests/comparison"),
-    Mutant("splitting.py", "safe_indexing(columns, part) for part in (train, test)",
+    Mutant("selection/splitting.py",
+           "safe_indexing(columns, part) for part in (train, test)",
            "safe_indexing(columns, part) for part in (train, train)",
            "tests/estimators/test_bad_input.py"),
     Mutant("diagnostics/facts.py", "(sizes.sum() or 1.0)",
@@ -125,7 +126,7 @@ MUTANTS = [
     # kernels
     Mutant("kernels/alignment.py", "int(gap_open) + int(gap_extend), int(gap_extend)",
            "int(gap_open), int(gap_extend)", "tests/kernels/test_objects.py"),
-    Mutant("kernels/distances.py", "np.exp(-gamma * D**2)", "np.exp(-gamma * D)",
+    Mutant("similarity/conversions.py", "np.exp(-gamma * D**2)", "np.exp(-gamma * D)",
            "tests/kernels"),
     # files and stores
     Mutant("store/files.py", "    with lock:\n        yield\n",

@@ -5,7 +5,7 @@ import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from krein import KreinNystroem, KreinRidge, SpectrumSVC
-from krein.estimators._search import in_folds
+from krein.selection.search import in_folds
 
 
 def blas():

@@ -22,6 +22,7 @@ from sklearn.base import BaseEstimator
 
 from krein.arrays import blas_threads
 from krein.kernels.registry import Kernel
+from krein.retired import PARAMETERS
 from krein.sklearn_internals import HasMethods, Interval, StrOptions, fit_context
 from krein.spectrum.fixes import Fix
 from krein.validation import LARGEST
@@ -40,7 +41,7 @@ CONSTRAINTS: dict[str, Any] = {
     "kernel_params": [dict, None],
     "symmetrize": _FLAG,
     "approximation": [HasMethods("approximate"), None],
-    "method": [str, Fix],  # `as_fix` knows the names
+    "method": [str, Fix, callable],  # `as_fix` knows the names
     "t": [POSITIVE],
     # The machine.
     "C": [POSITIVE],
@@ -70,6 +71,7 @@ CONSTRAINTS: dict[str, Any] = {
     "Cs": _GRID,
     "rhos": _GRID,
     "alphas": _GRID,
+    "fixes": [list, tuple, None],
     "gains": [list, tuple, None],
     "combine": [StrOptions({"average", "best"})],
     "cv": ["cv_object"],
@@ -128,6 +130,16 @@ class Documented(BaseEstimator):
 
     _parameter_constraints = CONSTRAINTS
     _fitted_state: ClassVar[State] = ()
+
+    def __new__(cls, *args: Any, **parameters: Any) -> Any:
+        """Name the replacement of a parameter that an earlier release had."""
+        for name in parameters.keys() & PARAMETERS.keys():
+            if name not in cls._get_param_names():
+                raise TypeError(
+                    f"{cls.__name__} has no parameter {name!r} any more: "
+                    f"{PARAMETERS[name]}"
+                )
+        return super().__new__(cls)
 
     def _validate_params(self) -> None:
         check_parameters(self.get_params(deep=False))

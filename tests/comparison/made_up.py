@@ -4,7 +4,9 @@ import numpy as np
 
 from krein.comparison.comparison import Comparison
 from krein.comparison.contenders import TASKS
-from krein.comparison.problem import Problem, outer_splits
+from krein.comparison.problem import Problem
+from krein.selection.folds import outer_splits
+from krein.training import Classes
 
 SCORINGS = TASKS["classification"].scorings
 
@@ -21,7 +23,7 @@ def made_up(scores, smallest=-1.0, failed=()):
     n = 100
     codes = np.tile([0, 1], n // 2)
     count = len(next(iter(scores.values())))
-    splits = outer_splits(codes, None if count == 10 else count)
+    splits = outer_splits(Classes(codes, 2), None if count == 10 else count)
     records = [
         {**_record(method, s, float(values[s])), "predicted": [0] * len(splits[s][1])}
         for method, values in scores.items()
@@ -29,7 +31,7 @@ def made_up(scores, smallest=-1.0, failed=()):
     ]
     records += [{"method": m, "split": 0, "error": "no"} for m in failed]
     K = np.diag(np.linspace(smallest, 1.0, n))
-    problem = Problem(K, codes, np.array(["a", "b"]))
+    problem = Problem(K, Classes(codes, 2), np.array(["a", "b"]))
     methods = (*scores, *failed)
     return OverSplits(tuple(records), methods, "accuracy", problem, tuple(splits))
 
@@ -39,7 +41,8 @@ def of_items(right, smallest=-1.0, codes=None, cv=5, groups=None):
     right = {method: np.asarray(hits, dtype=bool) for method, hits in right.items()}
     n = len(next(iter(right.values())))
     codes = np.arange(n) % 2 if codes is None else np.asarray(codes)
-    splits = outer_splits(codes, cv, groups)
+    target = Classes(codes, int(codes.max()) + 1)
+    splits = outer_splits(target, cv, groups)
     records = []
     for s, (_, test) in enumerate(splits):
         for method, hits in right.items():
@@ -49,7 +52,7 @@ def of_items(right, smallest=-1.0, codes=None, cv=5, groups=None):
             records.append(record)
     K = np.diag(np.linspace(smallest, 1.0, n))
     classes = np.array(list("abcdefgh"[: codes.max() + 1]))
-    problem = Problem(K, codes, classes, groups=groups)
+    problem = Problem(K, target, classes, groups=groups)
     return Comparison(tuple(records), tuple(right), "accuracy", problem, tuple(splits))
 
 

@@ -26,8 +26,6 @@ from krein.comparison.contenders import (
     Contender,
     select_contenders,
 )
-from krein.comparison.evaluation import score
-from krein.comparison.problem import outer_splits
 from krein.comparison.recommendation import choose
 from krein.comparison.significance import (
     corrected_error,
@@ -35,8 +33,10 @@ from krein.comparison.significance import (
     holm,
     score_interval,
 )
-from krein.estimators._training import inner_folds
 from krein.kernels import KERNELS
+from krein.selection.folds import inner_folds, outer_splits
+from krein.selection.scores import score
+from krein.training import Classes
 from tests.comparison.made_up import made_up
 
 
@@ -52,12 +52,12 @@ def problem(rng):
 
 def test_splits_are_stratified_repeated_and_fixed():
     codes = np.repeat([0, 1], [40, 20])
-    splits = outer_splits(codes)
+    splits = outer_splits(Classes(codes, 2))
     assert len(splits) == 10
     for train, test in splits:
         assert np.bincount(codes[test]).tolist() == [8, 4]
         assert np.intersect1d(train, test).size == 0
-    again = outer_splits(codes)
+    again = outer_splits(Classes(codes, 2))
     assert all(np.array_equal(a[1], b[1]) for a, b in zip(splits, again, strict=True))
 
 
@@ -67,7 +67,7 @@ def test_groups_are_never_split(seed):
     rng = np.random.default_rng(seed)
     codes = np.tile([0, 1], 40)
     groups = rng.integers(0, 16, 80)
-    for train, test in outer_splits(codes, groups=groups, cv=3, seed=seed):
+    for train, test in outer_splits(Classes(codes, 2), groups=groups, cv=3, seed=seed):
         assert not set(groups[train]) & set(groups[test])
         for a, b in inner_folds(codes[train], 0, "a test", groups[train]):
             assert not set(groups[train][a]) & set(groups[train][b])
@@ -88,7 +88,7 @@ def test_groups_are_never_split(seed):
 )
 def test_bad_cv(cv, message):
     with pytest.raises((ValueError, TypeError), match=message):
-        outer_splits(np.repeat([0, 1], 20), cv)
+        outer_splits(Classes(np.repeat([0, 1], 20), 2), cv)
 
 
 @pytest.mark.parametrize("cv", [None, 3, StratifiedKFold(3)])
@@ -96,7 +96,7 @@ def test_bad_cv(cv, message):
 def test_a_class_of_one_item_is_trained_on_and_never_tested(cv):
     codes = np.array([0] * 20 + [1] * 10 + [2])
     with pytest.warns(UserWarning, match="1 of 3 classes have one item"):
-        splits = outer_splits(codes, cv)
+        splits = outer_splits(Classes(codes, 3), cv)
     for train, test in splits:
         assert 30 in train
         assert 30 not in test
@@ -119,7 +119,7 @@ def test_one_class_beside_single_items_is_refused():
         pytest.warns(UserWarning, match="one item"),
         pytest.raises(ValueError, match="needs two classes of at least two items"),
     ):
-        outer_splits(np.array([0] * 20 + [1]))
+        outer_splits(Classes(np.array([0] * 20 + [1]), 2))
 
 
 # --------------------------------------------------------------------------- statistics

@@ -17,7 +17,7 @@ from krein import (
     tl1_kernel,
 )
 from krein.comparison.significance import corrected_test
-from krein.kernels.distances import median_distance
+from krein.similarity.conversions import median_distance
 
 ITEMS = 100
 

@@ -13,14 +13,14 @@ import numpy as np
 from sklearn.metrics import r2_score
 
 from krein.arrays import Array
-from krein.comparison.problem import Split
+from krein.selection.folds import Fold
 
 _ONE_LINE = 0.02  # two baselines that are nearer than this are drawn as one
 _ALWAYS_THE_MEAN = "always the mean"
 
 
 def free_scores(
-    scoring: str, codes: np.ndarray, splits: Sequence[Split] = ()
+    scoring: str, codes: np.ndarray, splits: Sequence[Fold] = ()
 ) -> list[tuple[str, float]]:
     """Name and score of the answers that cost nothing; errors are positive.
 
@@ -42,7 +42,7 @@ def free_scores(
     return _of_classes(scoring, np.bincount(codes) / codes.size)
 
 
-def _means(codes: Array, splits: Sequence[Split]) -> list[tuple[np.ndarray, Array]]:
+def _means(codes: Array, splits: Sequence[Fold]) -> list[tuple[np.ndarray, Array]]:
     """Test items of every split, and the mean of its training items for each."""
     return [
         (test, np.full(len(test), float(np.mean(codes[train]))))
@@ -65,7 +65,7 @@ def _of_classes(scoring: str, shares: Array) -> list[tuple[str, float]]:
     return answers
 
 
-def free_item_scores(scoring: str, codes: Array, splits: Sequence[Split]) -> Array:
+def free_item_scores(scoring: str, codes: Array, splits: Sequence[Fold]) -> Array:
     """Minus the error of each number that is predicted by the mean; NaN: not tested."""
     power = 2 if scoring == "r2" else 1
     total, tests = np.zeros((2, codes.size))

@@ -18,7 +18,7 @@ from krein.comparison.baselines import free_item_scores, free_scores
 from krein.comparison.columns import Column
 from krein.comparison.contenders import TASKS, Contender
 from krein.comparison.evaluation import fit_method
-from krein.comparison.problem import Problem, Split
+from krein.comparison.problem import Problem
 from krein.comparison.reasons import Why
 from krein.comparison.recommendation import (
     Recommendation,
@@ -27,6 +27,7 @@ from krein.comparison.recommendation import (
     recommend,
 )
 from krein.comparison.sentences import say
+from krein.selection.folds import Fold
 from krein.spectrum.decomposition import Spectrum
 from krein.words import import_optional
 
@@ -67,7 +68,7 @@ class Comparison:
     methods: tuple[str, ...]
     scoring: str
     problem: Problem
-    splits: tuple[Split, ...]
+    splits: tuple[Fold, ...]
     random_state: int = 0
 
     @property

@@ -19,8 +19,9 @@ from krein.comparison.comparison import Comparison
 from krein.comparison.contenders import TASKS, Contender, select_contenders
 from krein.comparison.evaluation import evaluate_split
 from krein.comparison.kernel_comparison import KernelComparison
-from krein.comparison.problem import Problem, Split, make_problem, outer_splits
+from krein.comparison.problem import Problem, make_problem
 from krein.kernels.registry import Kernel, as_kernel
+from krein.selection.folds import Fold, outer_splits
 from krein.store.files import RecordStore
 from krein.store.fingerprint import fingerprint
 from krein.store.shared_work import shared_work
@@ -199,7 +200,9 @@ def compare_problem(
         sparse=scipy.sparse.issparse(problem.K),
     )
     similarities = None if problem.conversion is not None else problem.K
-    splits = outer_splits(problem.codes, cv, problem.groups, random_state, similarities)
+    splits = outer_splits(
+        problem.target, cv, problem.groups, random_state, similarities
+    )
     records = _run(problem, chosen, splits, scoring, cache, n_jobs, progress)
     names = tuple(method.name for method in chosen)
     return Comparison(
@@ -213,7 +216,7 @@ def compare_problem(
 def _run(
     problem: Problem,
     methods: Sequence[Contender],
-    splits: Sequence[Split],
+    splits: Sequence[Fold],
     scoring: str,
     cache: str | Path | None,
     n_jobs: int | None,

@@ -14,7 +14,7 @@ from krein import validation
 from krein.arrays import Array, require_for
 from krein.diagnostics import facts as looks
 from krein.diagnostics.findings import Evidence, Finding, advise, find, texts
-from krein.kernels.distances import median_distance
+from krein.similarity.conversions import median_distance
 from krein.similarity.sparse import SparseSimilarity, check_sparse_rows
 
 _NEARLY_PSD = 0.01

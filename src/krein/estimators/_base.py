@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from dataclasses import KW_ONLY
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse
@@ -20,7 +20,6 @@ from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 from krein.arrays import Array, require_for_spectral_fit
 from krein.declarations import Documented, Fitted, declares_parameters, without_state
 from krein.estimators._sparse import Sparsifiable
-from krein.estimators._training import FittedRows, Training, positive_part
 from krein.items import LazyRows, columns_of_rows, take
 from krein.kernels.blocks import kernel_matrix
 from krein.kernels.registry import Kernel, as_kernel, items_for
@@ -38,6 +37,7 @@ from krein.sklearn_internals import (
     says_not_a_number,
     says_other_width,
 )
+from krein.training import FittedRows, Training, positive_part
 from krein.validation import (
     check_similarity,
     check_targets,
@@ -65,6 +65,9 @@ class KernelModel(Sparsifiable, Documented):
     max_iter: Any = 1_000_000
     random_state: Any = None
     verbose: int = 0
+
+    # Whether `fit_rows` and `fit_path` fit candidates; False in a class that searches.
+    fits_rows: ClassVar[bool] = True
 
     _fitted_state = Fitted.state(
         Fitted("n_features_in_", "integer", needed=False),
@@ -274,10 +277,17 @@ class KernelModel(Sparsifiable, Documented):
 
     def _complaints(self, results: Sequence[Result]) -> list[str]:
         """What to say about results that did not reach the tolerance."""
-        bad = [r for r in results if r.status in ("max_iter", "diverged")]
+        bad = [r for r in results if r.status in ("stalled", "max_iter", "diverged")]
         if not bad:
             return []
         worst = max(bad, key=lambda result: result.certificate.relative)
+        if worst.status == "stalled":
+            return [
+                f"{type(self).__name__} did not reach tol={self.tol:g}: rounding "
+                f"allows no further step after {worst.n_iter} iterations, relative "
+                f"{worst.certificate.kind} {worst.certificate.relative:.2g}. More "
+                "iterations do not help; raise tol, or lower C or scale the similarity"
+            ]
         return [
             f"{type(self).__name__} did not reach tol={self.tol:g}: status "
             f"{worst.status!r} after {worst.n_iter} iterations, relative "

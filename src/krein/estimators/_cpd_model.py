@@ -14,7 +14,6 @@ from sklearn.utils.validation import check_array
 from krein.arrays import Array, product_and_error, require_for
 from krein.declarations import COEFFICIENTS, RESULTS, Fitted, declares_parameters
 from krein.estimators._base import KernelModel
-from krein.estimators._training import FittedRows, Row, Training, positive_part
 from krein.items import take
 from krein.kernels.registry import Kernel, as_kernel
 from krein.kernels.splines import monomials
@@ -33,6 +32,7 @@ from krein.published.algorithm_1 import as_printed
 from krein.result import Result
 from krein.similarity.matrix import Similarities
 from krein.sklearn_internals import num_samples
+from krein.training import FittedRows, Row, Training, positive_part
 from krein.validation import check_similarity
 
 # Name of a solver -> solver(problem, *, tol, max_iter, start).
@@ -205,13 +205,20 @@ class CPDModel(KernelModel):
     def _space(self, training: CPDTraining, polynomial: str) -> Space:
         """Build the function space of the samples."""
         Q, free = Polynomials.fit(training.P, training.weights), polynomial == "free"
+        space = self._function_space(training, Q, free)
+        if space.holds_zero_only:
+            warnings.warn(
+                f"polynomial='zero' leaves only f = 0 on {training.size} samples: they "
+                "have as many distinct items as there are monomials. Use more distinct "
+                "items, exponent=1 or polynomial='free'",
+                stacklevel=2,
+            )
+        return space
+
+    def _function_space(
+        self, training: CPDTraining, Q: Polynomials, free: bool
+    ) -> Space:
         if Q.Q.shape[1] == training.size:
-            if not free:
-                warnings.warn(
-                    f"polynomial='zero' leaves only f = 0 on {training.size} samples: "
-                    "use more samples than monomials, exponent=1 or polynomial='free'",
-                    stacklevel=2,
-                )
             return polynomial_space(Q, free=free)
         if self.n_basis is not None and self.n_basis < training.size:
             rng = check_random_state(self.random_state)

@@ -22,12 +22,10 @@ from krein.declarations import (
     replaces_state,
 )
 from krein.estimators._base import KernelModel
-from krein.estimators._probability import (
-    PredictionSets,
-    sigmoid_calibration,
-    sigmoid_probabilities,
-)
-from krein.estimators._training import (
+from krein.estimators._prediction_sets import PredictionSets
+from krein.selection.calibration import sigmoid_calibration, sigmoid_probabilities
+from krein.sklearn_internals import num_samples
+from krein.training import (
     Classes,
     FittedRows,
     Training,
@@ -36,7 +34,6 @@ from krein.estimators._training import (
     ravel_rows,
     votes_of_pairs,
 )
-from krein.sklearn_internals import num_samples
 from krein.validation import check_labels, check_order, check_targets, check_weights
 
 

@@ -19,19 +19,13 @@ from krein.declarations import (
     replaces_state,
 )
 from krein.estimators._cpd_model import CPDModel, CPDTraining, cpd_row, solve_path
-from krein.estimators._probability import calibrated
-from krein.estimators._search import along, check_grid, out_of_fold
 from krein.estimators._tasks import KernelClassifier
-from krein.estimators._training import (
-    Classes,
-    FittedRows,
-    Training,
-    as_labels,
-    inner_folds,
-    ravel_rows,
-)
 from krein.machines.losses import LOSSES
+from krein.selection.calibration import calibrated
+from krein.selection.folds import inner_folds
+from krein.selection.search import along, check_grid, out_of_fold
 from krein.sklearn_internals import StrOptions
+from krein.training import Classes, FittedRows, Training, as_labels, ravel_rows
 
 # Models that only score a fold are solved to this relative gap.
 _FOLD_TOL = 1e-6

@@ -11,20 +11,16 @@ import numpy as np
 
 from krein.arrays import Array
 from krein.declarations import Fitted, declares_parameters, replaces_state
-from krein.estimators._gains import SPECTRUM_SEARCHED, SpectrumSearch
-from krein.estimators._landscape import (
-    probabilities,
-    setting_scores,
-    temperatures,
-    with_threshold,
-)
-from krein.estimators._probability import conformity
+from krein.estimators._spectrum_search import SPECTRUM_SEARCHED, SpectrumSearch
 from krein.estimators._tasks import KernelClassifier, KernelRegressor
-from krein.estimators._training import Classes, FittedRows, Training, Values, cv_folds
 from krein.estimators.spectral import REGRESSION, loose_machines, loosely, svm_rows
 from krein.estimators.spectral_svr import solved_row
 from krein.machines.svm_dual import SVMDual, svm_path
+from krein.selection.calibration import conformity, probabilities, temperatures
+from krein.selection.folds import cv_folds
+from krein.selection.scores import setting_scores, with_threshold
 from krein.spectrum.fixed_kernel import FixedKernel
+from krein.training import Classes, FittedRows, Training, Values
 
 
 @declares_parameters
@@ -44,10 +40,12 @@ class SpectrumSVCCV(SpectrumSearch, KernelClassifier):
     Cs : array-like, optional
         Grid of C, for a transformed kernel divided by the mean of its diagonal; six
         values from 0.1 to 562.
-    gains : list, optional
+    fixes : list, optional
         Names or records of `krein.spectrum.fixes`. Default: w in 0, 0.3, 1 and
         p in 0.5, 1, 1.5, 2. Those that have the same effect on the training
         spectrum count once.
+    gains : list, optional
+        The name of `fixes` in krein 0.2; deprecated.
     cv : int, splitter or iterable, optional
         As in `sklearn.model_selection.GridSearchCV`; five shuffled stratified folds
         by default, fewer if a class has fewer items. With a splitter of your own, or
@@ -161,15 +159,22 @@ class SpectrumSVCCV(SpectrumSearch, KernelClassifier):
         settings = self._settings(spectrum, signs, screen, groups)
         path = partial(loose_machines, pairs=self.multi_class == "ovo")
         values = self._out_of_fold(path, settings, training, target, folds)
-        tests = [test for _, test in folds]
-        by_class = [[self.class_values(v, target.n) for v in part] for part in values]
-        scores = score([*map(np.stack, by_class)], tests)
+        tests = values.tests
+        parts = [
+            np.stack([self.class_values(one, target.n) for one in part])
+            for part in values.stacked()
+        ]
+        scores = score(parts, tests)
         fit = partial(self._rows, training, target)
         best = self._take_best(
             fit, lambda C: {"C": C}, training, settings, spectrum, scores
         )
-        means = [self.class_values(v[best].mean(axis=0), target.n) for v in values]
-        mean, tested = np.concatenate(means), np.concatenate(tests)
+        means = [
+            self.class_values(part[best].mean(axis=0), target.n)
+            for part in values.stacked()
+        ]
+        mean = np.concatenate(means)
+        tested = np.concatenate(tests)
         codes, weight = target.codes[tested], weight[tested]
         self.temperature_ = float(temperatures(mean[None], codes, weight)[0])
         proba = probabilities(mean, self.temperature_)
@@ -225,7 +230,7 @@ class SpectrumSVRCV(SpectrumSearch, KernelRegressor):
         targets divided by their standard deviation; six values from 0.1 to 562.
     epsilon : float
         Half the width of the tube, in standard deviations of the targets.
-    gains, combine, n_jobs
+    fixes, gains, combine, n_jobs
         As in `SpectrumSVCCV`.
     cv : int, splitter or iterable, optional
         As in `sklearn.model_selection.GridSearchCV`; five shuffled folds by default.
@@ -313,7 +318,7 @@ class SpectrumSVRCV(SpectrumSearch, KernelRegressor):
         scores = np.column_stack(
             [
                 _errors(part[:, :, 0] - y[test], weight, test)
-                for part, (_, test) in zip(values, folds, strict=True)
+                for part, test in zip(values.stacked(), values.tests, strict=True)
             ]
         )
         fit = partial(self._rows, training, target)

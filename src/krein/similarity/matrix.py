@@ -76,14 +76,14 @@ class Matrix(ABC):
         """Return what products and factorisations are made of."""
         return self.dense()
 
-    def treated(
+    def fixed_kernel(
         self,
         method: Any,
         t: float = 1.0,
         weight: Array | None = None,
         spectrum: Spectrum | None = None,
     ) -> FixedKernel:
-        """Return what a spectrum method makes of it.
+        """Return what a fix makes of it.
 
         Parameters
         ----------

@@ -12,7 +12,7 @@ from sklearn.model_selection import train_test_split
 from sklearn.utils.validation import column_or_1d
 
 from krein.arrays import compressed_rows
-from krein.estimators._training import stratified_folds
+from krein.selection.folds import stratified_folds
 from krein.similarity.sparse import check_sparse_rows
 from krein.sklearn_internals import num_samples, safe_indexing
 from krein.validation import check_order, refuse_missing_targets, refuse_odd_arrays
