@@ -19,7 +19,7 @@ from krein.comparison.problem import Problem
 from krein.comparison.run import compare_problem
 from krein.comparison.sentences import say
 from krein.diagnostics.diagnosis import find_in
-from krein.diagnostics.findings import Finding, texts
+from krein.diagnostics.findings import Finding, finding_of_reader
 from krein.items import called
 from krein.kernels import kernel_matrix
 from krein.report import write_report
@@ -72,8 +72,7 @@ def _repairs(
 
     What the reader found stands behind errors of the numbers, before their warnings.
     """
-    words = {key: texts().get(key, {}) | {"text": text} for key, text in alerts.items()}
-    read = [Finding("warning", key, **about) for key, about in words.items()]
+    read = [finding_of_reader(key, text) for key, text in alerts.items()]
     found = sorted([*read, *findings], key=lambda one: one.severity != "error")
     return [f.to_dict() | {"command": _own_command(f, args)} for f in found]
 
