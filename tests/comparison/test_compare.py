@@ -20,15 +20,12 @@ from krein import (
     load_model,
     save_model,
 )
-from krein.comparison.comparison import Comparison
 from krein.comparison.contenders import (
     COLUMNS,
     CONTENDERS,
-    TASKS,
     Contender,
     select_contenders,
 )
-from krein.comparison.problem import Problem
 from krein.comparison.recommendation import choose
 from krein.comparison.significance import (
     corrected_error,
@@ -40,8 +37,7 @@ from krein.kernels import KERNELS
 from krein.selection.folds import inner_folds, outer_splits
 from krein.selection.scores import score
 from krein.training import Classes
-
-SCORINGS = TASKS["classification"].scorings
+from tests.comparison.made_up import made_up
 
 
 @pytest.fixture
@@ -183,39 +179,6 @@ def test_scores_against_scikit_learn(seed, n_classes):
 
 
 # ---------------------------------------------------------------------------- the words
-
-
-class OverSplits(Comparison):
-    """Of scores without items, so that the test over splits decides."""
-
-    def item_scores(self, method):
-        return None
-
-
-def made_up(scores, smallest=-1.0):
-    """A comparison with chosen accuracies per method and split, equal splits."""
-    n = 100
-    codes = np.tile([0, 1], n // 2)
-    count = len(next(iter(scores.values())))
-    splits = outer_splits(Classes(codes, 2), None if count == 10 else count)
-    records = [
-        {
-            "method": method,
-            "split": s,
-            "params": {},
-            "scores": {**dict.fromkeys(SCORINGS, 0.5), "accuracy": float(values[s])},
-            "fit_seconds": 0.1,
-            "predict_seconds": 0.01,
-            "search_seconds": 1.0,
-            "converged": True,
-            "predicted": [0] * len(splits[s][1]),
-        }
-        for method, values in scores.items()
-        for s in range(count)
-    ]
-    K = np.diag(np.linspace(smallest, 1.0, n))
-    problem = Problem(K, Classes(codes, 2), np.array(["a", "b"]))
-    return OverSplits(tuple(records), tuple(scores), "accuracy", problem, tuple(splits))
 
 
 @pytest.mark.parametrize(("errors", "method"), [(1.4, "average"), (1.6, "neighbors")])
