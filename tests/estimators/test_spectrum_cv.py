@@ -24,7 +24,16 @@ from krein import (
 from krein.machines.svm_dual import svm_path
 from krein.selection.calibration import probabilities, temperatures
 from krein.selection.scores import setting_scores, with_threshold
-from krein.selection.spectra import SEARCHED_FIXES, Kernels, Settings, by_half, left_out
+from krein.selection.search import CS
+from krein.selection.spectra import (
+    SEARCHED_FIXES,
+    Kernels,
+    Settings,
+    all_settings,
+    by_half,
+    left_out,
+    screened_settings,
+)
 from krein.similarity.matrix import Similarities
 from krein.spectrum.decomposition import Spectrum
 from krein.spectrum.fixes import FIXES, as_fix, power
@@ -316,9 +325,10 @@ def test_settings_without_a_screened_score_rank_last(problem):
         scores = [np.nan, -1.0, -2.0, -3.0, np.nan, -4.0]
         return np.tile(scores, len(values) // 6)
 
-    model = SpectrumSVCCV()
-    settings = model._settings(spectrum, np.ones((len(y), 1)), screen, None)
-    assert set(settings.kept % 6) == {1, 2, 3, 5}
+    every = all_settings(spectrum, SEARCHED_FIXES, np.array(CS))
+    kept, best = screened_settings(spectrum, every, np.ones((len(y), 1)), screen)
+    assert set(kept.kept % 6) == {1, 2, 3, 5}
+    assert best == -1.0
 
 
 def test_nothing_is_screened_where_samples_have_groups(problem, rng):

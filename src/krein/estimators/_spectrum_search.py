@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import KW_ONLY, replace
 from functools import partial
 from numbers import Integral
@@ -17,9 +17,7 @@ from krein.selection.folds import Fold
 from krein.selection.scores import SEARCHED, cv_results, store_results
 from krein.selection.search import CS, FoldValues, check_grid, defined_folds, search
 from krein.selection.spectra import (
-    FEW_SETTINGS,
     SEARCHED_FIXES,
-    Fit,
     Kernels,
     Path,
     Screen,
@@ -33,7 +31,8 @@ from krein.selection.spectra import (
     screened_settings,
 )
 from krein.spectrum.decomposition import Spectrum
-from krein.training import Training
+from krein.spectrum.fixed_kernel import FixedKernel
+from krein.training import FittedRows, Training
 from krein.words import warn_user
 
 
@@ -72,39 +71,90 @@ class SpectrumSearch:
         warn_user("gains is deprecated; use fixes", FutureWarning)
         return self.gains or SEARCHED_FIXES
 
-    def _settings(
-        self, spectrum: Spectrum, targets: Array, screen: Screen, groups: Any
-    ) -> Settings:
-        """Return the settings to train: the best by least squares if folds are random.
+    def fit_search(
+        self, training: Training, target: Any, folds: Sequence[Fold], *, screened: bool
+    ) -> tuple[FoldValues, np.ndarray]:
+        """Score the settings on the folds and fit the best ones to all samples.
 
-        ``screen(values)`` scores left-out values (n_C, n, n_rows); `targets` (n,
-        n_rows) are what least squares fits.
+        Parameters
+        ----------
+        training, target
+            The samples.
+        folds : sequence of (train, test)
+            Positions among them.
+        screened : bool
+            Rank all settings by least squares first, and train the best of them only.
+            Leave-one-out values mislead where folds keep relatives together.
+
+        Returns
+        -------
+        FoldValues
+            Of the settings that were trained.
+        ndarray of int
+            Those whose mean is the model, the best first.
+        """
+        spectrum = training.K.spectrum(training.weight)
+        settings, _ = self.settings(training, target, spectrum, screened=screened)
+        ask = partial(fold_values, self._path(), settings, training, target)
+        values = search(ask, folds, n_jobs=self.n_jobs)
+        scores = self._fold_scores(values, training, target)
+        best = self._take_best(training, target, settings, spectrum, scores)
+        return values, best
+
+    def settings(
+        self, training: Training, target: Any, spectrum: Spectrum, *, screened: bool
+    ) -> tuple[Settings, float]:
+        """Return the settings to train, and the best score of the screen.
+
+        The score is minus infinity where there was no need of a screen.
         """
         model: Any = self
         Cs = check_grid(CS if model.Cs is None else model.Cs, "Cs")
         settings = all_settings(spectrum, self._searched_fixes(), Cs)
-        random = groups is None and (model.cv is None or isinstance(model.cv, Integral))
-        if not random or settings.kept.size <= FEW_SETTINGS:
-            return settings
-        return screened_settings(spectrum, settings, targets, screen)[0]
+        if not screened:
+            return settings, -np.inf
+        targets, screen = self._screen(training, target)
+        return screened_settings(spectrum, settings, targets, screen)
 
-    def _out_of_fold(
+    def _random_folds(self, groups: Any) -> bool:
+        """Whether folds take no notice of which items are related."""
+        return groups is None and (self.cv is None or isinstance(self.cv, Integral))
+
+    # What is different for classes and numbers.
+
+    def _path(self) -> Path:
+        """Return what trains machines of all C loosely."""
+        raise NotImplementedError
+
+    def _screen(self, training: Training, target: Any) -> tuple[Array, Screen]:
+        """Return what least squares fits (n, n_rows), and scores of left-out values."""
+        raise NotImplementedError
+
+    def _fold_scores(
+        self, values: FoldValues, training: Training, target: Any
+    ) -> Array:
+        """Return scores (n_settings, n_folds), larger is better."""
+        raise NotImplementedError
+
+    def _machine(self, C: float, target: Any, weight: Array | None) -> dict[str, float]:
+        """Return parameters of one machine, in units of the targets."""
+        raise NotImplementedError
+
+    def _rows(
         self,
-        path: Path,
-        settings: Settings,
         training: Training,
         target: Any,
-        folds: Sequence[Fold],
-    ) -> FoldValues:
-        """Values (n_test, n_rows) of every setting on every fold."""
-        ask = partial(fold_values, path, settings, training, target)
-        return search(ask, folds, n_jobs=self.n_jobs)
+        trained: FixedKernel,
+        params: dict[str, Any],
+        starts: Sequence[Array],
+    ) -> FittedRows:
+        """Fit certified rows of one setting."""
+        raise NotImplementedError
 
     def _take_best(
         self,
-        fit: Fit,
-        scaled: Callable[[float], dict[str, float]],
         training: Training,
+        target: Any,
         settings: Settings,
         spectrum: Spectrum,
         scores: Array,
@@ -113,11 +163,15 @@ class SpectrumSearch:
         model: Any = self
         kernels = Kernels(training, spectrum)
         sizes = {m: kernels.size(m) for m in dict.fromkeys(m for m, _ in settings)}
-        grid = [{"method": named(m), **scaled(C / sizes[m])} for m, C in settings]
+        grid = [
+            {"method": named(m), **self._machine(C / sizes[m], target, training.weight)}
+            for m, C in settings
+        ]
         table = cv_results(grid, defined_folds(scores))
         table["relative_C"] = np.array([C for _, C in settings])
         average = model.combine == "average"
         best = near_best(settings, table["rank_test_score"], average)
+        fit = partial(self._rows, training, target)
         found = members(fit, grid, settings, best, kernels)
         model._store(mean_rows([rows for _, rows in found]), training)
         model.members_ = [member for member, _ in found]
