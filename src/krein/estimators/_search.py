@@ -16,13 +16,14 @@ from itertools import product
 from typing import Any, ClassVar
 
 import numpy as np
-from joblib import Parallel, delayed, effective_n_jobs
+from joblib import Parallel, delayed
 
-from krein.arrays import Array, blas_threads
+from krein.arrays import Array
 from krein.declarations import Fitted, State, declares_parameters
 from krein.estimators._landscape import Score, scorer
 from krein.estimators._training import Classes, Fold, Training, cv_folds
 from krein.store.shared_work import shared_work
+from krein.threads import in_job, threads_of_job
 from krein.words import warn_user
 
 Candidate = dict[str, Any]
@@ -41,12 +42,11 @@ def in_folds(
     prefer: str | None = None,
 ) -> Iterator[Any]:
     """Yield ``ask(train, test)`` fold by fold; what is shared goes with its fold."""
-    # Threads that each use all threads of BLAS get in each other's way.
-    beside = prefer == "threads" and effective_n_jobs(n_jobs) > 1
-    with blas_threads(1 if beside else None):
-        yield from Parallel(n_jobs=n_jobs, prefer=prefer, return_as="generator")(
-            delayed(_in_fold)(ask, *fold) for fold in folds
-        )
+    rows = max((train.size for train, _ in folds), default=0)
+    limit = threads_of_job(n_jobs, rows)
+    yield from Parallel(n_jobs=n_jobs, prefer=prefer, return_as="generator")(
+        delayed(in_job)(limit, _in_fold, ask, *fold) for fold in folds
+    )
 
 
 def _in_fold(ask: Callable[..., Any], train: np.ndarray, test: np.ndarray) -> Any:

@@ -32,6 +32,7 @@ from krein.estimators._training import (
     ravel_rows,
 )
 from krein.machines.losses import LOSSES
+from krein.threads import rows_of, threads_for
 
 # Models that only score a fold are solved to this relative gap.
 _FOLD_TOL = 1e-6
@@ -340,9 +341,10 @@ class CPDSVC(CPDClassifier):
         check_grid(alphas, "alphas")
         first = cls(**{**params, "alpha": alphas[0]})
         first._validate_params()
-        training, target = first._start(X, y, sample_weight, P=P)
-        polynomial = first._choose_polynomial(training, target)
-        path = first._path_rows(training, target, alphas, polynomial)
+        with threads_for(rows_of(X)):
+            training, target = first._start(X, y, sample_weight, P=P)
+            polynomial = first._choose_polynomial(training, target)
+            path = first._path_rows(training, target, alphas, polynomial)
         fitted = []
         for alpha, rows in zip(alphas, path, strict=True):
             model = copy(first).set_params(alpha=alpha)

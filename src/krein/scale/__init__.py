@@ -25,6 +25,7 @@ from krein.scale.tiles import stored_columns
 from krein.similarity.landmarks import blocks_made_by
 from krein.similarity.tiles import row_slices
 from krein.store.files import locked
+from krein.threads import in_job
 
 __all__ = ["decision_function", "fit", "predict", "predict_proba"]
 
@@ -222,7 +223,7 @@ def _lazy_answers(method: str, model: Any, X: Any) -> Any:
 
 
 def _answer_part(items: Any, answer: Callable[[Any], Array]) -> Array:
-    return answer(items)
+    return in_job(1, answer, items)
 
 
 def _small(model: Any) -> Any:
