@@ -37,6 +37,7 @@ from krein.sklearn_internals import (
     says_not_a_number,
     says_other_width,
 )
+from krein.threads import rows_of, threads_for
 from krein.training import FittedRows, Training, positive_part
 from krein.validation import (
     check_similarity,
@@ -299,9 +300,10 @@ class KernelModel(Sparsifiable, Documented):
         """Decision values (n_new, n_rows): the one predict of the library."""
         check_is_fitted(self, "dual_coef_")
         self._refuse_diverged()
-        values = self._outputs(X, **further)
-        values += self.intercept_
-        return self._add_polynomial(values, X, **further)
+        with threads_for(rows_of(X), self.support_.size):
+            values = self._outputs(X, **further)
+            values += self.intercept_
+            return self._add_polynomial(values, X, **further)
 
     def _outputs(self, X: Any, **further: Any) -> Array:
         """Return the part that the coefficients make; rules not linear override it."""
@@ -336,8 +338,8 @@ class KernelModel(Sparsifiable, Documented):
         return getattr(self, "approximation", None)
 
     @property
-    def _blas_threads(self) -> int | None:
-        return None if self._approximation is None else 1
+    def _on_one_thread(self) -> bool:  # type: ignore[override]
+        return self._approximation is not None
 
     def _prepared(self, items: Any, dtype: Any, weight: Array | None) -> Training:
         """Similarities of checked items of positive weight, or an approximation."""
