@@ -158,9 +158,7 @@ def test_a_full_disk_is_named_with_the_file(tmp_path, monkeypatch):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     monkeypatch.setattr(os, "replace", full)
-    with pytest.raises(
-        OSError, match=r"No space left on device; .* free"
-    ) as told:
+    with pytest.raises(OSError, match=r"No space left on device; .* free") as told:
         store.write(1, np.ones((5, 3)))
     assert told.value.filename == str(store.file(1))
     assert told.value.errno == errno.ENOSPC
