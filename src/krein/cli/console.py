@@ -14,7 +14,7 @@ import scipy.sparse
 
 from krein.arrays import compressed_rows
 from krein.cli import Options, options_of_compare, repeated
-from krein.diagnostics.findings import Finding, texts
+from krein.diagnostics.findings import Finding, finding_of_reader
 from krein.files.cells import as_separator
 from krein.files.hit_columns import FallingScoreError
 from krein.files.hit_table import kind_of_hits, read_hits
@@ -291,8 +291,7 @@ def own_findings(
 
     What the reader found stands behind errors of the numbers, before their warnings.
     """
-    words = {key: texts().get(key, {}) | {"text": text} for key, text in alerts.items()}
-    read = [Finding("warning", key, **about) for key, about in words.items()]
+    read = [finding_of_reader(key, text) for key, text in alerts.items()]
     found = sorted([*read, *findings], key=lambda one: one.severity != "error")
     return [f.to_dict() | {"command": _own_command(f, args)} for f in found]
 
