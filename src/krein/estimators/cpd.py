@@ -76,6 +76,7 @@ class CPDClassifier(CPDModel, KernelClassifier):
                 max_iter=self.max_iter,
                 training=training,
                 solver=getattr(self, "solver", "newton"),
+                polynomial=polynomial,
                 rough=tol is not None,
             )
             for signs in target.signs()

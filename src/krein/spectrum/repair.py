@@ -158,7 +158,7 @@ def nearest_psd(
     >>> repaired.relative_gap < 1e-8
     True
     """
-    G = check_similarity(K, name="K")
+    G = check_similarity(K, name="K", symmetrize=None)
     G, n = 0.5 * (G + G.T), len(G)
     w = np.ones(n) if weight is None else np.asarray(weight, dtype=np.float64)
     if w.shape != (n,) or not (np.isfinite(w).all() and (w > 0).all()):
