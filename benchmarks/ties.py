@@ -15,7 +15,7 @@ import sys
 
 import numpy as np
 
-from krein.comparison.recommendation import corrected_test, holm, item_test
+from krein.comparison.significance import corrected_test, holm, item_test
 from krein.selection.folds import stratified_folds
 
 LEVEL = 0.05

@@ -113,9 +113,9 @@ MUTANTS = [
     Mutant("validation.py", "not 1e-290 < total < 1e300", "False",
            "tests/fuzz/test_corpus.py"),
     # comparison, diagnosis, splitting
-    Mutant("comparison/recommendation.py", "(1.0 / values.size + test_share)",
+    Mutant("comparison/significance.py", "(1.0 / values.size + test_share)",
            "(1.0 / values.size)", "tests/comparison"),
-    Mutant("comparison/recommendation.py", "(count - np.arange(count))", "count",
+    Mutant("comparison/significance.py", "(count - np.arange(count))", "count",
            "tests/comparison"),
     Mutant("selection/splitting.py",
            "safe_indexing(columns, part) for part in (train, test)",

@@ -20,7 +20,7 @@ from krein import (
 from krein.cli import main
 from krein.comparison.comparison import Comparison
 from krein.comparison.problem import make_problem
-from krein.comparison.recommendation import item_test
+from krein.comparison.significance import item_test
 from tests.first_hour.conftest import write_table
 
 N = 60

@@ -37,6 +37,7 @@ from krein.sklearn_internals import (
     says_not_a_number,
     says_other_width,
 )
+from krein.threads import rows_of, threads_for
 from krein.training import FittedRows, Training, positive_part
 from krein.validation import (
     check_similarity,
@@ -282,10 +283,17 @@ class KernelModel(Sparsifiable, Documented):
 
     def _complaints(self, results: Sequence[Result]) -> list[str]:
         """What to say about results that did not reach the tolerance."""
-        bad = [r for r in results if r.status in ("max_iter", "diverged")]
+        bad = [r for r in results if r.status in ("stalled", "max_iter", "diverged")]
         if not bad:
             return []
         worst = max(bad, key=lambda result: result.certificate.relative)
+        if worst.status == "stalled":
+            return [
+                f"{type(self).__name__} did not reach tol={self.tol:g}: rounding "
+                f"allows no further step after {worst.n_iter} iterations, relative "
+                f"{worst.certificate.kind} {worst.certificate.relative:.2g}. More "
+                "iterations do not help; raise tol, or lower C or scale the similarity"
+            ]
         return [
             f"{type(self).__name__} did not reach tol={self.tol:g}: status "
             f"{worst.status!r} after {worst.n_iter} iterations, relative "
@@ -297,9 +305,10 @@ class KernelModel(Sparsifiable, Documented):
         """Decision values (n_new, n_rows): the one predict of the library."""
         check_is_fitted(self, "dual_coef_")
         self._refuse_diverged()
-        values = self._outputs(X, **further)
-        values += self.intercept_
-        return self._add_polynomial(values, X, **further)
+        with threads_for(rows_of(X), self.support_.size):
+            values = self._outputs(X, **further)
+            values += self.intercept_
+            return self._add_polynomial(values, X, **further)
 
     def _outputs(self, X: Any, **further: Any) -> Array:
         """Return the part that the coefficients make; rules not linear override it."""
@@ -334,8 +343,8 @@ class KernelModel(Sparsifiable, Documented):
         return getattr(self, "approximation", None)
 
     @property
-    def _blas_threads(self) -> int | None:
-        return None if self._approximation is None else 1
+    def _on_one_thread(self) -> bool:  # type: ignore[override]
+        return self._approximation is not None
 
     def _prepared(self, items: Any, dtype: Any, weight: Array | None) -> Training:
         """Similarities of checked items of positive weight, or an approximation."""

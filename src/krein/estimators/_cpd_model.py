@@ -205,13 +205,20 @@ class CPDModel(KernelModel):
     def _space(self, training: CPDTraining, polynomial: str) -> Space:
         """Build the function space of the samples."""
         Q, free = Polynomials.fit(training.P, training.weights), polynomial == "free"
+        space = self._function_space(training, Q, free)
+        if space.holds_zero_only:
+            warnings.warn(
+                f"polynomial='zero' leaves only f = 0 on {training.size} samples: they "
+                "have as many distinct items as there are monomials. Use more distinct "
+                "items, exponent=1 or polynomial='free'",
+                stacklevel=2,
+            )
+        return space
+
+    def _function_space(
+        self, training: CPDTraining, Q: Polynomials, free: bool
+    ) -> Space:
         if Q.Q.shape[1] == training.size:
-            if not free:
-                warnings.warn(
-                    f"polynomial='zero' leaves only f = 0 on {training.size} samples: "
-                    "use more samples than monomials, exponent=1 or polynomial='free'",
-                    stacklevel=2,
-                )
             return polynomial_space(Q, free=free)
         if self.n_basis is not None and self.n_basis < training.size:
             rng = check_random_state(self.random_state)

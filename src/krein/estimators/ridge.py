@@ -130,7 +130,7 @@ class KreinRidge(KernelRegressor):
 
     _parameter_constraints = CONSTRAINTS | {
         "alpha": [POSITIVE, StrOptions({"auto"})],
-        "method": [StrOptions({"stabilised", *FIXES}), Fix],
+        "method": [StrOptions({"stabilised", *FIXES}), Fix, callable],
     }
 
     def fit_rows(self, training: Training, target: Values) -> FittedRows:

@@ -56,7 +56,29 @@ PARTS = ("kernel", "center", "scale", "degree")  # of a PlacedKernel
 _FOREIGN = {
     "Pipeline": ("sklearn.pipeline", ""),
     "StandardScaler": ("sklearn.preprocessing", "mean_ var_ scale_ n_samples_seen_"),
-    "MinMaxScaler": ("sklearn.preprocessing", "min_ scale_ n_samples_seen_"),
+    "MinMaxScaler": (
+        "sklearn.preprocessing",
+        "min_ scale_ data_min_ data_max_ data_range_ n_samples_seen_",
+    ),
+    "PCA": (
+        "sklearn.decomposition",
+        "mean_ components_ explained_variance_ explained_variance_ratio_ "
+        "singular_values_ noise_variance_ n_components_ n_samples_",
+    ),
+    "SimpleImputer": (
+        "sklearn.impute",
+        "statistics_ indicator_ fit_dtype=_fit_dtype fill_dtype=_fill_dtype",
+    ),
+    "MissingIndicator": (
+        "sklearn.impute",
+        "features_ n_features=_n_features precomputed=_precomputed",
+    ),
+    "ColumnTransformer": (
+        "sklearn.compose",
+        "transformers_ output_indices_ sparse_output_ columns=_columns "
+        "remainder=_remainder n_features=_n_features "
+        "inputs=_transformer_to_input_indices passthrough=_name_to_fitted_passthrough",
+    ),
     "Normalizer": ("sklearn.preprocessing", ""),
     "FunctionTransformer": ("sklearn.preprocessing", ""),
     "MeanOfNearest": ("krein.comparison.yardsticks", "y_"),
@@ -69,6 +91,8 @@ _FOREIGN = {
     "LinearSVC": ("sklearn.svm", "classes_ coef_ intercept_ n_iter_"),
     "LogisticRegression": ("sklearn.linear_model", "classes_ coef_ intercept_ n_iter_"),
 }
+# Classes whose fitted state scikit-learn does not promise to keep between versions.
+UNSTABLE = {"ColumnTransformer", "MissingIndicator", "SimpleImputer"}
 # What the command line notes on a model: names and labels of its training items, the
 # least and largest number between them, and the titles of a table of items.
 _NOTED = {"names": "names", "labels": "names", "range": "numbers", "columns": "names"}
@@ -211,6 +235,11 @@ class Writer:
             return self.encode(value.best_estimator_, f"{where}.best_estimator_")
         if known_class(name) is type(value):
             return self._estimator(value, where)
+        if isinstance(value, slice):
+            parts = [value.start, value.stop, value.step]
+            return {TAG: "slice", "parts": self.encode(parts, where)}
+        if isinstance(value, np.dtype):
+            return {TAG: "dtype", "name": value.str}
         if isinstance(value, partial) and not value.args:
             named = {"params": self._all(value.keywords, where)}
             return {TAG: "partial", "function": self.encode(value.func, where), **named}

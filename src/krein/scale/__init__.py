@@ -26,6 +26,7 @@ from krein.similarity.landmarks import blocks_made_by
 from krein.similarity.tiles import row_slices
 from krein.sklearn_internals import num_samples
 from krein.store.files import locked
+from krein.threads import in_job
 
 __all__ = ["decision_function", "fit", "predict", "predict_proba"]
 
@@ -223,7 +224,7 @@ def _lazy_answers(method: str, model: Any, X: Any) -> Any:
 
 
 def _answer_part(items: Any, answer: Callable[[Any], Array]) -> Array:
-    return answer(items)
+    return in_job(1, answer, items)
 
 
 def _small(model: Any) -> Any:
