@@ -291,6 +291,24 @@ def warn_if_distances(
         )
 
 
+def is_nearly_diagonal(K: np.ndarray) -> bool:
+    """Whether most items are more similar to themselves than to all others together."""
+    own = np.abs(np.diagonal(K))
+    others = np.abs(K).sum(axis=1) - own
+    return bool(np.mean(others < own) > 0.5)
+
+
+def warn_if_nearly_diagonal(K: np.ndarray, predicted: np.ndarray, name: str) -> None:
+    """Warn where items like only themselves, and all held-out ones get one class."""
+    if np.unique(predicted).size == 1 and is_nearly_diagonal(K):
+        warn_user(
+            f"{name}: every held-out item was given the same class, because the "
+            "similarity is nearly diagonal: items are similar only to themselves. In "
+            "exp(-gamma d) gamma is too large; try gamma='median', or pass the "
+            "distances to SimilarityClassifier(kind='distance')"
+        )
+
+
 def check_order(X: Any, y: Any = None) -> None:
     """Compare names in frames: numbers and labels are taken by position.
 

@@ -80,6 +80,11 @@ class KernelModel(Sparsifiable, Documented):
     def _precomputed(self) -> bool:
         return isinstance(self.kernel, str) and self.kernel == "precomputed"
 
+    @property
+    def _items_kernel(self) -> Any:
+        """The kernel that says what form items have."""
+        return getattr(self, "kernel", "precomputed")
+
     def __sklearn_tags__(self):
         """Declare a square precomputed matrix to splitters, and object input."""
         tags = super().__sklearn_tags__()
@@ -88,7 +93,7 @@ class KernelModel(Sparsifiable, Documented):
 
     def _takes_vectors(self, X: Any) -> bool:
         """Tell rows of numbers from lists of strings, series, graphs, matrices."""
-        kernel = self.kernel
+        kernel = self._items_kernel
         if not self._precomputed:
             kernel = as_kernel(kernel, None)
         if isinstance(kernel, Kernel):
@@ -111,7 +116,7 @@ class KernelModel(Sparsifiable, Documented):
             return X
         given = X
         if not self._precomputed:  # several kernels take their items as they are
-            X = items_for(getattr(self, "kernel", "precomputed"), X)
+            X = items_for(self._items_kernel, X)
         if isinstance(X, list) and X and isinstance(X[0], tuple):  # rows of a table
             check_feature_names(self, given, reset=reset)
         if scipy.sparse.issparse(X) and self._precomputed:

@@ -23,6 +23,7 @@ from krein.selection.search import FoldValues
 from krein.selection.spectra import Path, Screen
 from krein.spectrum.fixed_kernel import FixedKernel
 from krein.training import Classes, FittedRows, Training, Values
+from krein.validation import warn_if_nearly_diagonal
 
 
 @declares_parameters
@@ -183,6 +184,9 @@ class SpectrumSVCCV(SpectrumSearch, KernelClassifier):
         self.conformity_ = conformity(proba, codes, weight)
         everywhere = np.full((training.size, target.n), np.nan)
         everywhere[tested] = proba
+        if not training.K.is_sparse:
+            predicted = proba.argmax(axis=1)
+            warn_if_nearly_diagonal(training.K.dense(), predicted, type(self).__name__)
         return everywhere
 
     def _by_class(self, values: FoldValues, target: Classes) -> list[Array]:
