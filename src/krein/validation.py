@@ -9,13 +9,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse
-from sklearn.utils.validation import (
-    _check_sample_weight,
-    _check_y,
-    check_array,
-    validate_data,
-)
+from sklearn.utils.validation import check_array, validate_data
 
+from krein.sklearn_internals import check_sample_weight, check_y
 from krein.words import warn_user
 
 _BLOCK = 128  # rows compared at once: their differences stay in the cache
@@ -321,7 +317,7 @@ def check_targets(y: Any, estimator: Any, *, numeric: bool = False) -> np.ndarra
     refuse_mask(y, "y")
     refuse_missing_targets(y)
     with numbers_that_fit("y"):
-        return _check_y(y, y_numeric=numeric, estimator=estimator)
+        return check_y(y, y_numeric=numeric, estimator=estimator)
 
 
 def refuse_missing_targets(y: Any) -> None:
@@ -365,7 +361,7 @@ def check_weights(
     weight = class_weight
     if sample_weight is not None:
         refuse_odd_arrays(sample_weight, "sample_weight")
-        weight = _check_sample_weight(
+        weight = check_sample_weight(
             sample_weight, np.empty((n, 1)), dtype=float, ensure_non_negative=True
         )
         weight = weight if class_weight is None else weight * class_weight

@@ -52,8 +52,8 @@ VARIANTS = [
     SpectrumSVC("none"),
     SpectrumSVC("shift"),
     SpectrumSVC("square"),
-    SpectrumSVCCV([1.0, 10.0], gains=["clip", "flip"], cv=2),
-    SpectrumSVRCV([1.0, 10.0], gains=["clip", "flip"], cv=2),
+    SpectrumSVCCV([1.0, 10.0], fixes=["clip", "flip"], cv=2),
+    SpectrumSVRCV([1.0, 10.0], fixes=["clip", "flip"], cv=2),
     SpectrumSVR("flip"),
 ]
 

@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 from sklearn.utils.class_weight import compute_sample_weight
-from sklearn.utils.validation import _check_sample_weight
 
 from krein.referee.digits import EPS, Array, Wide, product
+from krein.sklearn_internals import check_sample_weight
 
 
 @dataclass(frozen=True)
@@ -104,7 +104,7 @@ class Fitted:
         n_items = np.shape(model.dual_coef_)[-1]
         labels = self._labels(y, n_items)
         weight = compute_sample_weight(getattr(model, "class_weight", None), labels)
-        weight = weight * _check_sample_weight(sample_weight, labels, dtype=float)
+        weight = weight * check_sample_weight(sample_weight, labels, dtype=float)
         self.kept = np.flatnonzero(weight > 0)
         self.n = self.kept.size
         self.y = self._targets(labels)[self.kept]
