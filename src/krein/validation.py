@@ -20,6 +20,8 @@ LARGEST = 1e150  # numbers whose squares and their sums stay in the range of flo
 SMALLEST = 1e-290  # largest entry of a matrix whose rounding errors are numbers
 _LABELLED = 5000  # items among which nearest neighbours are looked for
 _FAITHFUL = 1e-8  # asymmetry that is left as it is
+_FEWEST_LABELLED = 10  # items among which nearest neighbours say anything
+_TURNED_ROUND = 6.0  # standard errors from chance, of the nearest and of the farthest
 
 
 def refuse_odd_arrays(X: Any, name: str = "X", *, missing: bool = False) -> None:
@@ -263,10 +265,10 @@ def wrong_direction(
             "items have the largest number with themselves, where a distance is zero",
             "use them as they are, without a conversion",
         )
-    if y is None or len(y) != K.shape[0] or not 10 <= len(y) <= _LABELLED:
+    if y is None or len(y) != K.shape[0] or not _FEWEST_LABELLED <= len(y) <= _LABELLED:
         return None
     near, far, chance = same_label_shares(K if kind == "similarity" else -K, y)
-    error = 6.0 * (chance * (1.0 - chance) / len(y)) ** 0.5
+    error = _TURNED_ROUND * (chance * (1.0 - chance) / len(y)) ** 0.5
     if near >= chance - error or far <= chance + error:
         return None
     other = "distances" if kind == "similarity" else "similarities"
