@@ -15,7 +15,7 @@ import numpy as np
 from krein.arrays import Array
 from krein.words import import_optional
 
-Status = Literal["converged", "max_iter", "diverged", "interrupted"]
+Status = Literal["converged", "stalled", "max_iter", "diverged", "interrupted"]
 
 
 class DivergedError(ValueError):
@@ -126,8 +126,8 @@ class Result:
         Objective at `x`.
     certificate : Certificate
         How good `x` is.
-    status : {"converged", "max_iter", "diverged", "interrupted"}
-        Why the run ended.
+    status : {"converged", "stalled", "max_iter", "diverged", "interrupted"}
+        Why the run ended; stalled: rounding allows no further step.
     n_iter : int
         Number of steps taken.
     history : History

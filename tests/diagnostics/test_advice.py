@@ -16,8 +16,8 @@ from krein import (
     sigmoid_kernel,
     tl1_kernel,
 )
-from krein.comparison.recommendation import corrected_test
-from krein.kernels.distances import median_distance
+from krein.comparison.significance import corrected_test
+from krein.similarity.conversions import median_distance
 
 ITEMS = 100
 

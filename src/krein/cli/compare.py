@@ -20,8 +20,10 @@ from krein.cli.console import (
 )
 from krein.cli.saving import save_fitted
 from krein.comparison.contenders import TASKS
+from krein.comparison.kernel_comparison import KernelComparison
 from krein.comparison.problem import Problem
-from krein.comparison.run import KernelComparison, compare_problem
+from krein.comparison.run import compare_problem
+from krein.comparison.sentences import say
 from krein.diagnostics.diagnosis import find_in
 from krein.items import called
 from krein.report import write_report
@@ -114,13 +116,29 @@ def _account(several: Any, comparison: Any, args: Options) -> dict[str, Any]:
         "kernels": several.ranking,
         **{name: getattr(comparison, name) for name in same},
         "splits": len(comparison.splits),
-        "recommended": comparison.recommendation.method,
-        "clear": several.recommendation.clear,
-        "useful": comparison.recommendation.useful,
-        "recommendation": several.recommendation.text,
+        **_verdict(several.recommendation, comparison),
         "table": several.table(),
         "columns": [column.key for column in comparison.columns],
         "failed": failed,
+    }
+
+
+def _verdict(answer: Any, comparison: Any) -> dict[str, Any]:
+    """The recommendation as data, and in words with the names that options take."""
+
+    def named(contender: str) -> str:
+        return f"{contender} ({comparison.title(contender)})"
+
+    about = answer.to_dict()
+    return {
+        "recommended": answer.contender,
+        "verdict": about["verdict"],
+        "clear": answer.clear,
+        "useful": answer.useful,
+        "equals": about["equals"],
+        "equal_kernels": about["equal_kernels"],
+        "reasons": about["reasons"],
+        "recommendation": answer.in_words(named),
     }
 
 
@@ -153,10 +171,7 @@ def _command(args: Options) -> str:
 def show_compare(payload: dict[str, Any], args: Options) -> None:
     """Print alerts, the recommendation and the table."""
     console.print_alerts(payload["findings"])
-    text = payload["recommendation"]
-    for title, name in {(row["title"], row["method"]) for row in payload["table"]}:
-        text = text.replace(title, f"{name} ({title})")  # as --methods calls it
-    print(text)
+    print(payload["recommendation"])
     columns = [c for c in TASKS[payload["task"]].columns if c.key in payload["columns"]]
     first = ["kernel", "method"] if len(payload["kernels"]) > 1 else ["method"]
     head = [*first, *(column.title for column in columns)]
@@ -168,9 +183,9 @@ def show_compare(payload: dict[str, Any], args: Options) -> None:
     if len(rows) > 1:
         print_note(args, payload["about_p"])
     for name, why in payload["failed"].items():
-        print(f"{name} failed: {why}")
+        print(say("failed", name=name, why=why))
     for kind in ("report", "model"):
         if kind in payload:
             print(f"{kind}: {payload[kind]}")
     if "model" in payload and not payload["useful"]:
-        print("warning: the saved model is no better than an answer that costs nothing")
+        print(say(f"saved, {payload['verdict']}"))

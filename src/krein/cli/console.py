@@ -11,11 +11,10 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse
-from sklearn.utils.validation import _num_samples
 
 from krein.arrays import compressed_rows
 from krein.cli import Options, options_of_compare, repeated
-from krein.diagnostics.findings import Finding, texts
+from krein.diagnostics.findings import Finding, finding_of_reader
 from krein.files.cells import as_separator
 from krein.files.hit_columns import FallingScoreError
 from krein.files.hit_table import kind_of_hits, read_hits
@@ -26,6 +25,7 @@ from krein.files.writers import write_rows
 from krein.items import take
 from krein.kernels import Kernel
 from krein.similarity import sparse
+from krein.sklearn_internals import num_samples
 from krein.store.files import atomic_write, check_writable
 from krein.validation import check_symmetric
 from krein.words import few_digits, printable
@@ -54,7 +54,7 @@ class Inputs(Named):
     rule: Any = None
 
     def __len__(self) -> int:
-        return _num_samples(self.data)
+        return num_samples(self.data)
 
     def part(self, kept: np.ndarray) -> Inputs:
         """These items only; a matrix loses rows and columns."""
@@ -191,7 +191,7 @@ def labels_of(read: Named, args: Options) -> Named:
 
 def _read_column(read: Named, args: Options, path: str, **how: Any) -> Named:
     """Read labels or groups of the items that were read; `how` of `read_labels`."""
-    how |= {"n_items": _num_samples(read.data), "separator": _separator_of(path, args)}
+    how |= {"n_items": num_samples(read.data), "separator": _separator_of(path, args)}
     how["ignore_names"] = bool(args.ignore_names)
     return read_labels(path, names=read.names, **how)
 
@@ -291,8 +291,7 @@ def own_findings(
 
     What the reader found stands behind errors of the numbers, before their warnings.
     """
-    words = {key: texts().get(key, {}) | {"text": text} for key, text in alerts.items()}
-    read = [Finding("warning", key, **about) for key, about in words.items()]
+    read = [finding_of_reader(key, text) for key, text in alerts.items()]
     found = sorted([*read, *findings], key=lambda one: one.severity != "error")
     return [f.to_dict() | {"command": _own_command(f, args)} for f in found]
 

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import Any, Self
 
-from sklearn.utils._param_validation import StrOptions
-
 from krein.arrays import Array
 from krein.declarations import CONSTRAINTS, declares_parameters, replaces_state
 from krein.estimators._cpd_model import CPDModel, CPDTraining, cpd_row, solve_path
 from krein.estimators._tasks import KernelRegressor
-from krein.estimators._training import FittedRows, Training, Values
 from krein.machines.losses import Squared
+from krein.sklearn_internals import StrOptions
+from krein.training import FittedRows, Training, Values
 
 
 @declares_parameters
