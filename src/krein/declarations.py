@@ -20,11 +20,11 @@ from typing import Any, ClassVar, TypeVar, dataclass_transform
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from krein.arrays import blas_threads
 from krein.kernels.registry import Kernel
 from krein.retired import PARAMETERS
 from krein.sklearn_internals import HasMethods, Interval, StrOptions, fit_context
 from krein.spectrum.fixes import Fix
+from krein.threads import rows_of, threads_for
 from krein.validation import LARGEST
 
 _Class = TypeVar("_Class")
@@ -39,6 +39,7 @@ CONSTRAINTS: dict[str, Any] = {
     # The similarity.
     "kernel": [str, callable, Kernel],
     "kernel_params": [dict, None],
+    "kind": [StrOptions({"similarity", "distance"})],
     "symmetrize": _FLAG,
     "approximation": [HasMethods("approximate"), None],
     "method": [str, Fix, callable],  # `as_fix` knows the names
@@ -130,6 +131,8 @@ class Documented(BaseEstimator):
 
     _parameter_constraints = CONSTRAINTS
     _fitted_state: ClassVar[State] = ()
+    # Passes over tiles of a few hundred columns are many short products.
+    _on_one_thread = False
 
     def __new__(cls, *args: Any, **parameters: Any) -> Any:
         """Name the replacement of a parameter that an earlier release had."""
@@ -194,7 +197,8 @@ def replaces_state(fit: Callable[..., Any]) -> Callable[..., Any]:
     all of them in one assignment at the end. A refit therefore leaves nothing of the
     fit before, and a fit that fails or is interrupted leaves the estimator as it was.
     NumPy's numbers among the parameters are Python's during the fit: the arithmetic of
-    small types would round or overflow.
+    small types would round or overflow. BLAS runs on the threads that pay for so many
+    items (`krein.threads`), or on one where the class says so.
 
     Parameters
     ----------
@@ -210,7 +214,8 @@ def replaces_state(fit: Callable[..., Any]) -> Callable[..., Any]:
         typed = {k: v for k, v in given.items() if isinstance(v, np.number)}
         plain = {name: value.item() for name, value in typed.items()}
         fresh.__dict__ = without_state(self) | plain
-        with blas_threads(getattr(fresh, "_blas_threads", None)):
+        items = args[0] if args else kwargs.get("X")
+        with threads_for(0 if fresh._on_one_thread else rows_of(items)):
             result = checked(fresh, *args, **kwargs)
         self.__dict__ = fresh.__dict__ | typed
         return self if result is fresh else result

@@ -25,6 +25,7 @@ from krein.selection.folds import Fold, outer_splits
 from krein.store.files import RecordStore
 from krein.store.fingerprint import fingerprint
 from krein.store.shared_work import shared_work
+from krein.threads import in_job, threads_of_job
 from krein.validation import is_continuous
 
 __all__ = ["KernelComparison", "compare"]
@@ -236,8 +237,9 @@ def _run(
     # One split is one task: its eigendecompositions serve all of its methods.
     left = dict.fromkeys(s for s, m in pairs if (s, m.name) not in found)
     missing = {s: [m for m in methods if (s, m.name) not in found] for s in left}
+    limit = threads_of_job(n_jobs, problem.codes.size)
     tasks = (
-        joblib.delayed(evaluate_split)(problem, some, splits[s], scoring)
+        joblib.delayed(in_job)(limit, evaluate_split, problem, some, splits[s], scoring)
         for s, some in missing.items()
     )
     parallel = joblib.Parallel(n_jobs=n_jobs, return_as="generator")

@@ -17,6 +17,7 @@ from krein.diagnostics.advice import advise
 from krein.diagnostics.findings import Evidence, Finding, find
 from krein.similarity.conversions import median_distance
 from krein.similarity.sparse import SparseSimilarity, check_sparse_rows
+from krein.threads import threads_by_size
 
 _NEARLY_PSD = 0.01
 _ROUNDING = 1e-8
@@ -141,6 +142,7 @@ class Diagnosis:
         return plot_spectrum(self.eigenvalues, self.negative_part.noise_edge, ax=ax)
 
 
+@threads_by_size
 def diagnose(
     K: Any,
     y: Any = None,
@@ -202,6 +204,7 @@ def diagnose(
     )
 
 
+@threads_by_size
 def find_in(K: Any, y: Any = None, X: Any = None) -> list[Finding]:
     """Return the findings of `diagnose` alone, which seldom need the spectrum."""
     return find(_look_at(K, y, X, "similarity"))

@@ -37,6 +37,7 @@ from krein.sklearn_internals import (
     says_not_a_number,
     says_other_width,
 )
+from krein.threads import rows_of, threads_for
 from krein.training import FittedRows, Training, positive_part
 from krein.validation import (
     check_similarity,
@@ -79,6 +80,11 @@ class KernelModel(Sparsifiable, Documented):
     def _precomputed(self) -> bool:
         return isinstance(self.kernel, str) and self.kernel == "precomputed"
 
+    @property
+    def _items_kernel(self) -> Any:
+        """The kernel that says what form items have."""
+        return getattr(self, "kernel", "precomputed")
+
     def __sklearn_tags__(self):
         """Declare a square precomputed matrix to splitters, and object input."""
         tags = super().__sklearn_tags__()
@@ -87,7 +93,7 @@ class KernelModel(Sparsifiable, Documented):
 
     def _takes_vectors(self, X: Any) -> bool:
         """Tell rows of numbers from lists of strings, series, graphs, matrices."""
-        kernel = self.kernel
+        kernel = self._items_kernel
         if not self._precomputed:
             kernel = as_kernel(kernel, None)
         if isinstance(kernel, Kernel):
@@ -110,7 +116,7 @@ class KernelModel(Sparsifiable, Documented):
             return X
         given = X
         if not self._precomputed:  # several kernels take their items as they are
-            X = items_for(getattr(self, "kernel", "precomputed"), X)
+            X = items_for(self._items_kernel, X)
         if isinstance(X, list) and X and isinstance(X[0], tuple):  # rows of a table
             check_feature_names(self, given, reset=reset)
         if scipy.sparse.issparse(X) and self._precomputed:
@@ -299,9 +305,10 @@ class KernelModel(Sparsifiable, Documented):
         """Decision values (n_new, n_rows): the one predict of the library."""
         check_is_fitted(self, "dual_coef_")
         self._refuse_diverged()
-        values = self._outputs(X, **further)
-        values += self.intercept_
-        return self._add_polynomial(values, X, **further)
+        with threads_for(rows_of(X), self.support_.size):
+            values = self._outputs(X, **further)
+            values += self.intercept_
+            return self._add_polynomial(values, X, **further)
 
     def _outputs(self, X: Any, **further: Any) -> Array:
         """Return the part that the coefficients make; rules not linear override it."""
@@ -336,8 +343,8 @@ class KernelModel(Sparsifiable, Documented):
         return getattr(self, "approximation", None)
 
     @property
-    def _blas_threads(self) -> int | None:
-        return None if self._approximation is None else 1
+    def _on_one_thread(self) -> bool:  # type: ignore[override]
+        return self._approximation is not None
 
     def _prepared(self, items: Any, dtype: Any, weight: Array | None) -> Training:
         """Similarities of checked items of positive weight, or an approximation."""

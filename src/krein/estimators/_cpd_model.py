@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -35,8 +36,6 @@ from krein.sklearn_internals import num_samples
 from krein.training import FittedRows, Row, Training, positive_part
 from krein.validation import check_similarity
 
-# Name of a solver -> solver(problem, *, tol, max_iter, start).
-_SOLVERS = {"newton": cpd_newton, "published": as_printed}
 _WORK = "a conditionally positive definite fit"
 
 
@@ -296,6 +295,7 @@ def solve_path(
     max_iter: int,
     training: CPDTraining,
     solver: str = "newton",
+    polynomial: str = "free",
     rough: bool = False,
 ) -> list[Result]:
     """Solve for several values of alpha, the largest first, each from the last one.
@@ -303,11 +303,13 @@ def solve_path(
     Results come in the order of `alphas`; `rough` ones, which are only ranked, are not
     certified on the raw kernel.
     """
+    solve: Callable[..., Result] = cpd_newton
+    if solver == "published":
+        solve = partial(as_printed, b_beta=polynomial == "zero")
     results: dict[int, Result] = {}
     start = None
     for i in np.argsort(-np.asarray(alphas, dtype=float), kind="stable"):
         problem = CPDProblem(space.K, space.null, loss, float(alphas[i]))
-        solve = _SOLVERS[solver]
         result = solve(problem, tol=tol, max_iter=max_iter, start=start)
         start = tuple(result.info[key] for key in ("c", "b", "image"))
         if not rough:

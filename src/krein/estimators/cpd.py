@@ -25,6 +25,7 @@ from krein.selection.calibration import calibrated
 from krein.selection.folds import inner_folds
 from krein.selection.search import along, check_grid, out_of_fold
 from krein.sklearn_internals import StrOptions
+from krein.threads import rows_of, threads_for
 from krein.training import Classes, FittedRows, Training, as_labels, ravel_rows
 
 # Models that only score a fold are solved to this relative gap.
@@ -75,6 +76,7 @@ class CPDClassifier(CPDModel, KernelClassifier):
                 max_iter=self.max_iter,
                 training=training,
                 solver=getattr(self, "solver", "newton"),
+                polynomial=polynomial,
                 rough=tol is not None,
             )
             for signs in target.signs()
@@ -334,9 +336,10 @@ class CPDSVC(CPDClassifier):
         check_grid(alphas, "alphas")
         first = cls(**{**params, "alpha": alphas[0]})
         first._validate_params()
-        training, target = first._start(X, y, sample_weight, P=P)
-        polynomial = first._choose_polynomial(training, target)
-        path = first._path_rows(training, target, alphas, polynomial)
+        with threads_for(rows_of(X)):
+            training, target = first._start(X, y, sample_weight, P=P)
+            polynomial = first._choose_polynomial(training, target)
+            path = first._path_rows(training, target, alphas, polynomial)
         fitted = []
         for alpha, rows in zip(alphas, path, strict=True):
             model = copy(first).set_params(alpha=alpha)

@@ -23,6 +23,7 @@ from krein.similarity.matrix import Similarities
 from krein.spectrum.decomposition import Spectrum
 from krein.spectrum.fixed_kernel import FixedKernel
 from krein.spectrum.fixes import as_fix
+from krein.threads import threads_for
 from krein.validation import (
     check_similarity,
     numbers_that_fit,
@@ -195,7 +196,9 @@ class SpectrumTransformer(ClassNamePrefixFeaturesOutMixin, SquareInput):
         ndarray of shape (n_new, n_train)
         """
         check_is_fitted(self, "transform_")
-        return self.transform_.rows(self._check_rows(X))
+        K = self._check_rows(X)
+        with threads_for(*K.shape):
+            return self.transform_.rows(K)
 
 
 @declares_parameters
@@ -293,7 +296,9 @@ class PseudoEuclideanEmbedding(ClassNamePrefixFeaturesOutMixin, SquareInput):
         -------
         ndarray of shape (n_new, n_components)
         """
-        return self._check_rows(X) @ self.projection_
+        K = self._check_rows(X)
+        with threads_for(*K.shape):
+            return K @ self.projection_
 
 
 def transductive_kernel(

@@ -15,11 +15,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from joblib import Parallel, delayed, effective_n_jobs
+from joblib import Parallel, delayed
 
-from krein.arrays import Array, blas_threads
+from krein.arrays import Array
 from krein.selection.folds import Fold
 from krein.store.shared_work import shared_work
+from krein.threads import in_job, threads_of_job
 from krein.training import Classes, Training
 from krein.words import warn_user
 
@@ -42,12 +43,11 @@ def in_folds(
     prefer: str | None = None,
 ) -> Iterator[Any]:
     """Yield ``ask(train, test)`` fold by fold; what is shared goes with its fold."""
-    # Threads that each use all threads of BLAS get in each other's way.
-    beside = prefer == "threads" and effective_n_jobs(n_jobs) > 1
-    with blas_threads(1 if beside else None):
-        yield from Parallel(n_jobs=n_jobs, prefer=prefer, return_as="generator")(
-            delayed(_in_fold)(ask, *fold) for fold in folds
-        )
+    rows = max((train.size for train, _ in folds), default=0)
+    limit = threads_of_job(n_jobs, rows)
+    yield from Parallel(n_jobs=n_jobs, prefer=prefer, return_as="generator")(
+        delayed(in_job)(limit, _in_fold, ask, *fold) for fold in folds
+    )
 
 
 def _in_fold(ask: Callable[..., Any], train: np.ndarray, test: np.ndarray) -> Any:
