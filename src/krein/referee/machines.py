@@ -245,7 +245,7 @@ def judge_cpd(fit: Fit) -> Iterator[Evidence]:
     if model.n_basis is not None and model.n_basis < fit.n and model.support_.size:
         J = np.flatnonzero(np.isin(fit.kept, model.support_))
     H, back, lowest = _features(phi, P, J)
-    free = getattr(model, "polynomial_", model.polynomial) == "free"
+    kind = getattr(model, "polynomial_", model.polynomial)
     name, target = getattr(model, "loss", "squared"), fit.y
     if hasattr(model, "classes_"):
         target = np.full(fit.n, 0.0 if name == "logistic" else 1.0)
@@ -253,6 +253,7 @@ def judge_cpd(fit: Fit) -> Iterator[Evidence]:
         problem = Problem(LOSSES[name], y, target, fit.weight, 2 * float(fit["alpha"]))
         image, error = fit.product(phi, c)
         rest = P[:, : p.size] @ p
+        free = bool(np.any(p)) if kind == "mixed" else kind == "free"
         f, error = image + rest, error + fit.spread * np.abs(rest)
         value, slack, _ = problem.objective(c, f, error, rest)
         zero = float(fit.weight @ problem.loss.value(target))
