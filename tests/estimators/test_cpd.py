@@ -171,7 +171,9 @@ def test_decision_is_kernel_plus_polynomial(three_classes):
     ("params", "message"),
     [
         (dict(alpha=-1.0), "alpha"),
-        (dict(alpha=0.0), "alpha"),
+        (dict(alpha=0.0, loss="logistic"), "no minimum where .* Use alpha > 0"),
+        (dict(alpha=0.0, solver="published"), "needs alpha > 0"),
+        (dict(polynomial="linear"), "polynomial"),
         (dict(degree=0), "degree=0 is too small"),
         (dict(kernel=Kernel("thin_plate", exponent=5), degree=1), "degree=1 is too"),
         (dict(loss="hinge"), "loss"),
