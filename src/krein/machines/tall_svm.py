@@ -28,7 +28,7 @@ from krein.machines._loop import Iterate, run
 from krein.machines.box import BalancedBox
 from krein.machines.interior_point import Solve, State, newton_step, snapped
 from krein.machines.svm_dual import box_gap
-from krein.result import Certificate, Result, Status
+from krein.result import Certificate, Result
 from krein.similarity.tiles import TiledMatrix
 
 _MAX_STEPS = 200
@@ -234,7 +234,7 @@ def _settled(whole: TallSVM, result: Result, tol: float) -> tuple[Result, float]
         found = min(found, inside, key=lambda point: point[-1].value)
     a, w, value, certificate = found
     # Rounding may stop it further on.
-    status: Status = "converged" if certificate.relative <= tol else "max_iter"
+    status = certificate.status(tol, out_of_steps=result.status == "max_iter")
     solved = replace(
         result, x=a, value=value, certificate=certificate, status=status, info={"w": w}
     )
