@@ -352,6 +352,5 @@ def _on_raw_kernel(
     if space.free is not None:  # P'c = 0 holds to rounding
         excess, off = space.free.excess(c if dual is None else dual)
         least -= 2.0 * problem.lam * float(abs(p @ excess) + np.abs(p) @ off)
-    return result.certified(
-        problem.certificate(value, least - spread), tol, value=value
-    )
+    bound = max(least, 0.0) - spread
+    return result.certified(problem.certificate(value, bound), tol, value=value)
