@@ -228,7 +228,8 @@ def projected(K: Array, root: Array, W: Array) -> tuple[Array, float]:
     """
     K *= root[:, None]
     K *= root
-    size = float(np.linalg.norm(K))
+    with np.errstate(over="ignore"):  # squares may leave float64
+        size = float(np.linalg.norm(K))
     A = K.T
     if W.size:
         V = K @ W
