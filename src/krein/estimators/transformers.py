@@ -22,13 +22,16 @@ from krein.items import columns_of_rows
 from krein.similarity.matrix import Similarities
 from krein.spectrum.decomposition import Spectrum
 from krein.spectrum.fixed_kernel import FixedKernel
-from krein.spectrum.fixes import as_fix
+from krein.spectrum.fixes import SPAN, Fix, as_fix
 from krein.validation import (
     check_similarity,
     numbers_that_fit,
     refuse_odd_arrays,
     warn_if_distances,
 )
+from krein.words import warn_user
+
+_MUCH_LEFT_OUT = 0.5  # of the norm of a transformed training matrix
 
 
 @declares_parameters
@@ -94,7 +97,10 @@ class SpectrumTransformer(ClassNamePrefixFeaturesOutMixin, SquareInput):
     ``SVC(kernel="precomputed")`` in a pipeline. For ``"shift"`` and ``"diffusion"``
     ``fit_transform(K)`` returns the transformed training matrix, which differs from
     ``transform(K)`` (new rows of the same items): the shift and exp(0) = 1 belong to
-    training items only.
+    training items only. For the diffusion no bounded map agrees: exp(t l / max|l|) / l
+    grows without bound as l falls to zero, so that new rows get nothing along the
+    eigenvectors with ``|l| <= max|l| / 100``. `left_out_` is the size of that; above
+    one half a warning says so.
 
     Parameters
     ----------
@@ -111,6 +117,9 @@ class SpectrumTransformer(ClassNamePrefixFeaturesOutMixin, SquareInput):
         The fitted map.
     eigenvalues_ : ndarray
         Eigenvalues of the training similarity (None for "shift" and "none").
+    left_out_ : float
+        Of the transformed training matrix, the share (of its Frobenius norm) that
+        `transform` leaves out for new rows; above zero for "diffusion" only.
 
     References
     ----------
@@ -135,6 +144,7 @@ class SpectrumTransformer(ClassNamePrefixFeaturesOutMixin, SquareInput):
     _fitted_state = Fitted.state(
         Fitted("transform_", "transform"),
         Fitted("eigenvalues_", "numbers", "n", needed=False),
+        Fitted("left_out_", "number", needed=False),
     )
 
     @replaces_state
@@ -163,7 +173,26 @@ class SpectrumTransformer(ClassNamePrefixFeaturesOutMixin, SquareInput):
         self.transform_ = treated.stored()
         self.eigenvalues_ = None if spectrum is None else spectrum.eigenvalues
         self._n_features_out = K.shape[0]
+        self.left_out_ = self._share_left_out(record)
         return treated
+
+    def _share_left_out(self, record: Fix) -> float:
+        """Norm of the training matrix along eigenvectors that new rows do not see."""
+        if record.name != "diffusion" or self.eigenvalues_ is None:
+            return 0.0
+        # The largest is one: nothing overflows.
+        size = np.abs(self.eigenvalues_) / (np.abs(self.eigenvalues_).max() or 1.0)
+        kept = np.exp(self.t * (np.sign(self.eigenvalues_) * size - 1.0))
+        share = float(np.linalg.norm(kept[size <= SPAN]) / np.linalg.norm(kept))
+        if share > _MUCH_LEFT_OUT:
+            warn_user(
+                f"the diffusion of new rows leaves out {share:.0%} of the transformed "
+                f"training matrix (by Frobenius norm): {int(np.sum(size <= SPAN))} of "
+                f"{size.size} eigenvalues are at most 1 % of the largest, where its map "
+                "is not bounded. transform(K) differs from fit_transform(K) by as much; "
+                "method='clip', 'flip' or 'square' treat both alike"
+            )
+        return share
 
     @replaces_state
     def fit_transform(self, X: Any, y: Any = None) -> Array:
