@@ -188,9 +188,9 @@ class SpectrumTransformer(ClassNamePrefixFeaturesOutMixin, SquareInput):
             warn_user(
                 f"the diffusion of new rows leaves out {share:.0%} of the transformed "
                 f"training matrix (by Frobenius norm): {int(np.sum(size <= SPAN))} of "
-                f"{size.size} eigenvalues are at most 1 % of the largest, where its map "
-                "is not bounded. transform(K) differs from fit_transform(K) by as much; "
-                "method='clip', 'flip' or 'square' treat both alike"
+                f"{size.size} eigenvalues are at most 1 % of the largest, where its "
+                "map is not bounded. transform(K) differs from fit_transform(K) by as "
+                "much; method='clip', 'flip' or 'square' treat both alike"
             )
         return share
 
