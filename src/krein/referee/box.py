@@ -147,7 +147,7 @@ class Box:
     # --------------------------------------------------------------------- intercept
 
     def intercept(self, a: Array, f: Wide) -> tuple[float, Array]:
-        """Return the b that belongs to variables, and the items that settle it.
+        """Return the b that belongs to variables, and shares of the items in it.
 
         Free variables, ``0 < a_i < w_i``, have ``y_i (f_i + b) = m_i``: b is their mean
         ``y_i m_i - f_i``, weighted by the bounds, which are C times the weights.
@@ -162,19 +162,24 @@ class Box:
         for least in _FREE:
             free = room > least * most
             if free.any():
-                mean = float(np.average(wanted[free], weights=self.w[free]))
-                return mean, np.flatnonzero(free)
+                shares = free * (self.w / float(self.w[free].max()))
+                shares = shares / float(shares.sum())
+                return float(shares[free] @ wanted[free]), shares
         at_zero = a <= _AT_BOUND * most
         rising = at_zero == (self.y > 0)
         seen = self.w > 0.0
-        at_least = wanted[rising & seen]
-        at_most = wanted[~rising & seen]
-        everything = np.flatnonzero(seen)
-        if at_least.size == 0:
-            return float(at_most.min()), everything
-        if at_most.size == 0:
-            return float(at_least.max()), everything
-        return float(0.5 * at_least.max() + 0.5 * at_most.min()), everything
+        at_least = np.where(rising & seen, wanted, -np.inf)
+        at_most = np.where(~rising & seen, wanted, np.inf)
+        first = int(np.argmax(at_least))
+        last = int(np.argmin(at_most))
+        shares = np.zeros(a.size)
+        if np.isinf(at_least[first]):
+            first = last
+        if np.isinf(at_most[last]):
+            last = first
+        shares[first] += 0.5
+        shares[last] += 0.5
+        return float(0.5 * wanted[first] + 0.5 * wanted[last]), shares
 
     def intercept_faults(
         self, a: Array, b: float, outputs: Outputs, least: float = -np.inf
@@ -183,14 +188,16 @@ class Box:
 
         `least` is a bound that the intercept has for another reason.
         """
-        own, settling = self.intercept(a, outputs.f)
+        own, shares = self.intercept(a, outputs.f)
         own = max(own, least)
         size = max(
             float(np.abs(outputs.f.high).max()),
             float(np.abs(self.target.high).max()),
             abs(own),
         )
-        rounding = float(np.max((outputs.rounding + outputs.unsure)[settling]))
+        rounding = float(shares @ (outputs.rounding + outputs.unsure))
+        if least > -np.inf or not np.any(self.w - a):
+            rounding = float(np.max(outputs.rounding + outputs.unsure))
         fine = abs(b - own) <= rounding + _INTERCEPT * size
         return faults_of((fine, f"intercept_ is {b:.9g}, not {own:.9g}"))
 
@@ -217,13 +224,17 @@ class Box:
 
     # ----------------------------------------------------------------------- evidence
 
-    def objective(self, a: Array, outputs: Outputs) -> Measured:
+    def value(self, a: Array, f: Wide) -> Wide:
         """Value of the dual, ``a'(m - y f / 2)``."""
+        return (a * (self.target - 0.5 * self.y * f)).sum()
+
+    def objective(self, a: Array, outputs: Outputs) -> Measured:
+        """Value of the dual, and what doubles make of it."""
         f = outputs.f
-        terms = a * (self.target - 0.5 * self.y * f)
+        value = float(self.value(a, f))
         sizes = np.abs(a) * (np.abs(self.target.high) + np.abs(f.high))
         doubles = float(np.abs(a) @ (outputs.rounding + outputs.unsure))
-        return Measured(float(terms.sum()), doubles + 64 * EPS * float(sizes.sum()))
+        return Measured(value, doubles + 64 * EPS * float(sizes.sum()))
 
     def unit(self, a: Array, value: float, least: float = 0.0) -> float:
         """What a relative gap refers to: the value of the dual, or `least`.

@@ -176,7 +176,7 @@ def _faults(
     P = fitted.polynomials()
     excess = np.abs(product(P.T, row.c).high)
     noise = fitted.spread * (np.abs(machine.target) + np.abs(outputs.f.high))
-    small = _BALANCED * np.abs(row.c) + 16 * noise * fitted.weight / machine.s
+    small = _BALANCED * np.abs(row.c) + 64 * noise * fitted.weight / machine.s
     return faults_of(
         (np.all(excess <= np.abs(P).T @ small), "P'a = 0 is violated"),
         (space.free or not np.any(p),

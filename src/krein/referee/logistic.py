@@ -99,7 +99,7 @@ def _objective(
     losses = w * (logsumexp(F, axis=0) - (T * F).sum(axis=0))
     value = float(losses.sum())
     size = 0.0
-    rounding = fitted.spread * (float(np.abs(F).max()) + 1.0)
+    rounding = 4 * fitted.spread * (float(np.abs(F).max()) + 1.0)
     for row, each in zip(rows, outputs, strict=True):
         value += 0.5 * alpha * float((row.v * each.f).sum())
         size += float(np.abs(row.v).sum())

@@ -119,7 +119,8 @@ def _stationary(
     missed = _missed(fitted, row, outputs, wide(row.v))
     largest = max(float(np.abs(fitted.y).max()), 1e-300)
     residual = float(np.abs(missed.high).max()) / largest
-    slack = float((outputs.unsure + outputs.rounding).max()) / largest
+    # The model claims the residual as doubles compute it.
+    slack = float((outputs.unsure + _rounding(fitted, kernel, row)).max()) / largest
     objective = _objective(fitted, kernel, row, outputs)
     return Evidence(objective, "stationarity", Measured(residual, slack), faults)
 
@@ -150,8 +151,8 @@ def _rounding(fitted: Fitted, kernel: FixedKernel, row: Row) -> Array:
     R = np.sqrt(fitted.weight)
     length = float(np.sqrt(np.sum((row.v / R) ** 2)))
     size = kernel.size + fitted.penalty()
-    products = 2 * fitted.spread * size * length / R
-    return products + 8 * fitted.spread * (np.abs(fitted.y) + abs(row.b))
+    products = fitted.spread * size * length / R
+    return products + fitted.spread * (np.abs(fitted.y) + abs(row.b))
 
 
 def _bounded_objective(
