@@ -89,13 +89,19 @@ def _is_exact(drawn):
 
 
 def rounding(drawn, model, before):
-    """Share of the outputs that is rounding of them: no edit of that size is one."""
+    """Share of the outputs that is rounding of them: no edit of that size is one.
+
+    That of a product with the kernel, and of a decomposition of it.
+    """
     if not isinstance(drawn.X, np.ndarray) or drawn.X.shape[0] != drawn.X.shape[1]:
         return 0.0
-    terms = np.abs(drawn.X) @ np.abs(model.dual_coef_).T
+    results = model.result_ if isinstance(model.result_, list) else [model.result_]
+    coefs = [np.linalg.norm(model.dual_coef_, axis=1).max()]
+    coefs += [np.linalg.norm(result.x) for result in results]
+    terms = np.linalg.norm(drawn.X, 2) * max(coefs)
     sizes = np.abs(before.reshape(len(before), -1)).max(axis=0)
-    sizes = np.where(sizes > 0.0, sizes, np.inf)
-    return 8 * len(drawn.X) * np.finfo(float).eps * float(np.max(terms / sizes))
+    smallest = float(sizes.min()) or np.inf
+    return 8 * len(drawn.X) * np.finfo(float).eps * terms / smallest
 
 
 def believed(drawn, model, report):

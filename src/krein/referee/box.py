@@ -24,7 +24,7 @@ _FEASIBLE = 1e-9  # a point counts as feasible if it is to this share of its siz
 _AT_BOUND = 1e-8  # variables this near to a bound, as a share of the largest, are there
 # Free variables are further from their bounds than this; the second if there are none.
 _FREE = (1e-6, 1e-8)
-_INTERCEPT = 1e-8  # of the outputs: intercepts this near are the same
+_INTERCEPT = 1e-8  # share of an intercept up to which another one is the same
 _STRETCHES = 10.0 ** np.arange(-16, -4)  # theta - 1 that are tried
 
 
@@ -198,7 +198,8 @@ class Box:
         rounding = float(shares @ (outputs.rounding + outputs.unsure))
         if least > -np.inf or not np.any(self.w - a):
             rounding = float(np.max(outputs.rounding + outputs.unsure))
-        fine = abs(b - own) <= rounding + _INTERCEPT * size
+        allowed = rounding + 64 * EPS * size + _INTERCEPT * abs(own)
+        fine = abs(b - own) <= allowed
         return faults_of((fine, f"intercept_ is {b:.9g}, not {own:.9g}"))
 
     # --------------------------------------------------------------------- stationary
@@ -246,8 +247,12 @@ class Box:
         return max(abs(value), least)
 
     def stationarity(self, a: Array, outputs: Outputs, faults: list[str]) -> Evidence:
-        """Judge a point of a problem that may not be convex."""
-        slack = 2.0 * float(outputs.unsure.max())
+        """Judge a point of a problem that may not be convex.
+
+        The claim is a difference of numbers like m and f, which have last digits.
+        """
+        sizes = np.abs(self.target.high) + np.abs(outputs.f.high)
+        slack = 2.0 * float((outputs.unsure + 2.0 * EPS * sizes).max())
         found = Measured(self.violation(a, outputs.f), slack)
         return Evidence(self.objective(a, outputs), "stationarity", found, faults)
 

@@ -68,9 +68,9 @@ def _judge_group(
         residual = max(residual, float(np.abs(violation.high).max()))
         if fitted.parameter("fit_intercept"):
             residual = max(residual, abs(float(wide(row.v).sum())))
-    # A probability moves by less than its output.
+    # A probability moves by less than its output, and has last digits.
     slack = 2.0 * max(float(each.unsure.max()) for each in outputs)
-    found = Measured(residual, slack + 4 * EPS * EPS)
+    found = Measured(residual, slack + 4 * EPS)
     objective = _objective(fitted, rows, outputs, scores)
     return Evidence(objective, "stationarity", found, faults)
 
