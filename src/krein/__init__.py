@@ -28,6 +28,7 @@ _NAMES = {
     "krein.estimators.transformers": (
         "PseudoEuclideanEmbedding SpectrumTransformer transductive_kernel"
     ),
+    "krein.estimators.similarity_model": "SimilarityClassifier SimilarityRegressor",
     "krein.estimators.spectral": "SpectrumSVC",
     "krein.estimators.spectral_svr": "SpectrumOneClassSVM SpectrumSVR",
     "krein.estimators.spectrum_cv": "SpectrumSVCCV SpectrumSVRCV",

@@ -67,7 +67,7 @@ def test_machines(C, vectors):
 
 @pytest.mark.parametrize("nu", [0.1, 0.5, 1.0])
 def test_one_class(nu, vectors):
-    K = sigmoid_kernel(vectors[0])
+    K = 2.0 + sigmoid_kernel(vectors[0])  # the origin is outside
     for method in ("clip", "flip", "shift", "diffusion"):
         assert notices(SpectrumOneClassSVM(method, nu=nu), K)
 

@@ -18,7 +18,7 @@ from krein.declarations import (
     replaces_state,
 )
 from krein.estimators.transformers import SquareInput
-from krein.similarity.conversions import FORMS, NEIGHBORS, Conversion, Settled
+from krein.similarity.conversions import FORMS, NEIGHBORS, Conversion, SettledConversion
 from krein.sklearn_internals import StrOptions
 
 
@@ -128,10 +128,10 @@ class DistanceTransformer(ClassNamePrefixFeaturesOutMixin, SquareInput):
         self._n_features_out = D.shape[0]
         return self
 
-    def _settled(self) -> Settled:
+    def _settled(self) -> SettledConversion:
         """Return the conversion with the attributes that `fit` has set."""
         of_max = self.largest_ if self.similarity == "max" else None
-        return Settled(
+        return SettledConversion(
             self.similarity,
             self.gamma_,
             squared_means=self.squared_means_,

@@ -23,6 +23,7 @@ from krein.selection.search import FoldValues
 from krein.selection.spectra import Path, Screen
 from krein.spectrum.fixed_kernel import FixedKernel
 from krein.training import Classes, FittedRows, Training, Values
+from krein.validation import warn_if_nearly_diagonal
 
 
 @declares_parameters
@@ -65,6 +66,9 @@ class SpectrumSVCCV(SpectrumSearch, KernelClassifier):
         has the lower mean error (benchmarks/many_classes.py).
     n_jobs : int, optional
         Folds that run at the same time (joblib).
+    kind : {"similarity", "distance"}
+        What a precomputed matrix holds. Distances d become exp(-d / median), as by
+        ``DistanceTransformer()`` in front; `SimilarityClassifier` chooses the form.
     kernel, kernel_params, symmetrize, class_weight, tol, max_iter, random_state
         As in `SpectrumSVC`; `random_state` seeds the default folds.
     verbose : int
@@ -183,6 +187,9 @@ class SpectrumSVCCV(SpectrumSearch, KernelClassifier):
         self.conformity_ = conformity(proba, codes, weight)
         everywhere = np.full((training.size, target.n), np.nan)
         everywhere[tested] = proba
+        if not training.K.is_sparse:
+            predicted = proba.argmax(axis=1)
+            warn_if_nearly_diagonal(training.K.dense(), predicted, type(self).__name__)
         return everywhere
 
     def _by_class(self, values: FoldValues, target: Classes) -> list[Array]:
@@ -273,7 +280,7 @@ class SpectrumSVRCV(SpectrumSearch, KernelRegressor):
         targets divided by their standard deviation; six values from 0.1 to 562.
     epsilon : float
         Half the width of the tube, in standard deviations of the targets.
-    fixes, gains, combine, n_jobs
+    fixes, gains, combine, n_jobs, kind
         As in `SpectrumSVCCV`.
     cv : int, splitter or iterable, optional
         As in `sklearn.model_selection.GridSearchCV`; five shuffled folds by default.

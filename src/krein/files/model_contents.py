@@ -26,7 +26,7 @@ from krein.kernels.distances import DoubleCentred, LocallyScaled, MaxMinus
 from krein.kernels.registry import Kernel
 from krein.machines.new_points import Proxy
 from krein.result import Certificate, History, Result
-from krein.similarity.conversions import Conversion
+from krein.similarity.conversions import Conversion, SettledConversion, Source
 from krein.sklearn_internals import is_search
 from krein.spectrum.decomposition import Spectrum
 from krein.spectrum.fixed_kernel import FixedKernel
@@ -42,6 +42,8 @@ _OWN = (
     MaxMinus,
     Proxy,
     Result,
+    SettledConversion,
+    Source,
     Spectrum,
 )
 RECORDS: dict[str, Any] = {record.__name__: record for record in _OWN}

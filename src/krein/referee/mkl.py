@@ -37,7 +37,8 @@ def judge_mkl(fitted: Fitted) -> Iterator[Evidence]:
         a = row.y * row.v
         single = [fitted.outputs(K, row.v) for K in stack]
         outputs = _mixture(single, shares)
-        gap = box.gap(a, outputs.f, outputs.unsure, 0.0)
+        claimed = fitted.results[k].certificate.value
+        gap = box.gap(a, outputs.f, outputs.unsure, 0.5 * claimed)
         fixed = (wide(costs) * shares).sum()
         above = box.value(a, outputs.f) + gap.value + fixed
         least = _lower_bound(fitted, box, row, stack, costs, k)
@@ -46,7 +47,6 @@ def judge_mkl(fitted: Fitted) -> Iterator[Evidence]:
         largest = np.max([each.unsure for each in single], axis=0)
         slack = gap.slack + float(np.abs(a) @ largest) + 64 * EPS * float(costs.max())
         # The model says an upper bound of phi, by its own gap of the SVM.
-        claimed = fitted.results[k].certificate.value
         doubles = box.objective(a, outputs).slack + slack
         doubles += min(claimed, _SOLVED * unit)
         objective = Measured(float(above), doubles)

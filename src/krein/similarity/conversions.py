@@ -28,8 +28,10 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from numbers import Real
+from typing import Any
 
 import numpy as np
+import scipy.sparse
 
 from krein.arrays import Array
 from krein.words import did_you_mean
@@ -49,6 +51,7 @@ AS_GIVEN = "as given"  # the name of no conversion at all
 _MULTIPLE = re.compile(r"(?:(\d+(?:\.\d*)?|\.\d+) +)?median")
 # Squared distances up to this share of their terms are zero to rounding.
 _ROUNDING = 8 * float(np.finfo(np.float64).eps)
+_SAME = 1e-9  # relative difference of entries of a constant diagonal
 
 
 @dataclass(frozen=True)
@@ -105,29 +108,29 @@ class Conversion:
             "max": "largest distance - d",
         }[self.similarity]
 
-    def settle(self, D: Array) -> Settled:
+    def settle(self, D: Array) -> SettledConversion:
         """Take what the form needs from distances (n, n) of training items."""
         gamma = gamma_of(self.gamma, D, self.similarity)
         if self.similarity == "centred":
             means = np.mean(D**2, axis=1)
-            return Settled(self.similarity, gamma, squared_means=means)
+            return SettledConversion(self.similarity, gamma, squared_means=means)
         if self.similarity == "max":
-            return Settled(self.similarity, gamma, largest=float(D.max()))
+            return SettledConversion(self.similarity, gamma, largest=float(D.max()))
         if self.similarity == "local":
             distinct = distinct_items(D)
             scales = local_scales(D[:, distinct], self.neighbors)
-            return Settled(
+            return SettledConversion(
                 self.similarity,
                 gamma,
                 distinct=distinct,
                 scales=scales,
                 neighbors=self.neighbors,
             )
-        return Settled(self.similarity, gamma)
+        return SettledConversion(self.similarity, gamma)
 
 
 @dataclass(frozen=True)
-class Settled:
+class SettledConversion:
     """A conversion, with what training items have settled.
 
     Attributes
@@ -291,6 +294,23 @@ def local_scales(D: Array, neighbors: int = NEIGHBORS) -> Array:
     return np.where(scale > 0.0, scale, 1.0)
 
 
+def refuse_no_distances(D: Any, name: str) -> None:
+    """Refuse what cannot be distances, of the estimator `name`."""
+    if scipy.sparse.issparse(D):
+        raise TypeError(
+            "kind='distance' needs a dense matrix: in a sparse table it is not known "
+            "how far pairs that are absent are from each other"
+        )
+    smallest = float(D.min())
+    if smallest < 0.0:
+        # scikit-learn's checks look for its first words.
+        raise ValueError(
+            f"Negative values in data passed to {name}: the smallest is "
+            f"{smallest:.3g}, and no distance is negative. If large means similar, "
+            "these are similarities: leave out kind='distance'"
+        )
+
+
 # ------------------------------------------------------------ distances in similarities
 
 
@@ -313,6 +333,64 @@ def derived_distances(K: Array, rows: Array, columns: Array) -> Array:
     terms += 2.0 * np.abs(K)
     squares[squares <= _ROUNDING * terms] = 0.0
     return np.sqrt(squares, out=squares)
+
+
+@dataclass(frozen=True)
+class Source:
+    """The numbers that conversions start from: of one kernel, or one matrix.
+
+    Attributes
+    ----------
+    name : str
+        What it is called in words.
+    kernel : callable or None
+        Settled on training items; None where the matrix was given.
+    is_distance : bool
+        Whether the numbers are distances.
+    own : ndarray of shape (n,) or None
+        Similarities of the training items to themselves, where those of new items can
+        be known; None for distances, and where distances cannot be derived.
+    """
+
+    name: str
+    kernel: Any = None
+    is_distance: bool = False
+    own: Array | None = None
+
+    @property
+    def has_distances(self) -> bool:
+        """Whether there are distances, given or derived, of new items too."""
+        return self.is_distance or self.own is not None
+
+    @property
+    def constant(self) -> float | None:
+        """Similarity of every item to itself, where it is the same for all."""
+        if self.own is None or not is_constant(self.own):
+            return None
+        return float(self.own[0])
+
+    def distances(self, numbers: Array, own: Array | None = None) -> Array:
+        """Distances of rows to the training items.
+
+        Parameters
+        ----------
+        numbers : ndarray of shape (n_new, n)
+            Similarities or distances.
+        own : ndarray of shape (n_new,), optional
+            Similarities of the rows to themselves; not needed where they are constant.
+        """
+        if self.is_distance:
+            return numbers
+        assert self.own is not None
+        if own is None:
+            assert self.constant is not None
+            own = np.full(len(numbers), self.constant)
+        return derived_distances(numbers, own, self.own)
+
+
+def is_constant(own: Array) -> bool:
+    """Whether all items are equally similar to themselves, to rounding."""
+    return bool(np.ptp(own) <= _SAME * np.abs(own).max(initial=0.0))
 
 
 # Conversions by name.
