@@ -18,10 +18,11 @@ from types import MethodType
 from typing import Any, ClassVar, TypeVar, dataclass_transform
 
 import numpy as np
-from sklearn.base import BaseEstimator, _fit_context
-from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
+from sklearn.base import BaseEstimator
 
 from krein.kernels.registry import Kernel
+from krein.retired import PARAMETERS
+from krein.sklearn_internals import HasMethods, Interval, StrOptions, fit_context
 from krein.spectrum.fixes import Fix
 from krein.threads import rows_of, threads_for
 from krein.validation import LARGEST
@@ -38,9 +39,10 @@ CONSTRAINTS: dict[str, Any] = {
     # The similarity.
     "kernel": [str, callable, Kernel],
     "kernel_params": [dict, None],
+    "kind": [StrOptions({"similarity", "distance"})],
     "symmetrize": _FLAG,
     "approximation": [HasMethods("approximate"), None],
-    "method": [str, Fix],  # `as_fix` knows the names
+    "method": [str, Fix, callable],  # `as_fix` knows the names
     "t": [POSITIVE],
     # The machine.
     "C": [POSITIVE],
@@ -70,6 +72,7 @@ CONSTRAINTS: dict[str, Any] = {
     "Cs": _GRID,
     "rhos": _GRID,
     "alphas": _GRID,
+    "fixes": [list, tuple, None],
     "gains": [list, tuple, None],
     "combine": [StrOptions({"average", "best"})],
     "cv": ["cv_object"],
@@ -130,6 +133,16 @@ class Documented(BaseEstimator):
     _fitted_state: ClassVar[State] = ()
     # Passes over tiles of a few hundred columns are many short products.
     _on_one_thread = False
+
+    def __new__(cls, *args: Any, **parameters: Any) -> Any:
+        """Name the replacement of a parameter that an earlier release had."""
+        for name in parameters.keys() & PARAMETERS.keys():
+            if name not in cls._get_param_names():
+                raise TypeError(
+                    f"{cls.__name__} has no parameter {name!r} any more: "
+                    f"{PARAMETERS[name]}"
+                )
+        return super().__new__(cls)
 
     def _validate_params(self) -> None:
         check_parameters(self.get_params(deep=False))
@@ -192,7 +205,7 @@ def replaces_state(fit: Callable[..., Any]) -> Callable[..., Any]:
     fit : callable
         ``fit(self, ...)``; what it returns is passed on.
     """
-    checked = _fit_context(prefer_skip_nested_validation=False)(fit)
+    checked = fit_context(prefer_skip_nested_validation=False)(fit)
 
     @functools.wraps(fit)
     def replacing(self: Any, *args: Any, **kwargs: Any) -> Any:

@@ -8,7 +8,6 @@ from typing import Any, Self
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from krein.arrays import Array
@@ -25,6 +24,7 @@ from krein.similarity.landmarks import (
 from krein.similarity.low_rank import LowRank, Range, Sample
 from krein.similarity.matrix import Matrix, Similarities, evaluate
 from krein.similarity.tiles import TiledMatrix
+from krein.sklearn_internals import Interval, StrOptions
 from krein.threads import rows_of, threads_for
 from krein.validation import check_similarity
 from krein.words import warn_user

@@ -8,7 +8,6 @@ from typing import Any, Self
 import numpy as np
 import scipy.linalg
 from sklearn.base import ClassNamePrefixFeaturesOutMixin
-from sklearn.utils._param_validation import StrOptions
 
 from krein.arrays import Array
 from krein.declarations import (
@@ -19,6 +18,7 @@ from krein.declarations import (
     replaces_state,
 )
 from krein.estimators.transformers import SquareInput
+from krein.sklearn_internals import StrOptions
 from krein.spectrum.decomposition import Spectrum, is_psd
 from krein.threads import threads_for
 from krein.validation import ROUNDING, looks_like_similarities

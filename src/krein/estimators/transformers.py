@@ -160,11 +160,11 @@ class SpectrumTransformer(ClassNamePrefixFeaturesOutMixin, SquareInput):
         K = self._check_square(X)
         matrix, record = Similarities(K), as_fix(self.method)
         spectrum = matrix.spectrum() if record.needs == "spectrum" else None
-        treated = matrix.treated(record, self.t, spectrum=spectrum)
-        self.transform_ = treated.stored()
+        fixed_kernel = matrix.fixed_kernel(record, self.t, spectrum=spectrum)
+        self.transform_ = fixed_kernel.stored()
         self.eigenvalues_ = None if spectrum is None else spectrum.eigenvalues
         self._n_features_out = K.shape[0]
-        return treated
+        return fixed_kernel
 
     @replaces_state
     def fit_transform(self, X: Any, y: Any = None) -> Array:

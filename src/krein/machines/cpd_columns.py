@@ -11,6 +11,7 @@ every kernel that is conditionally positive definite.
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -99,7 +100,7 @@ class Features:
     def solve(self, system: System) -> Array:
         """Return u, by a system of the size of the features (Woodbury)."""
         G = system.project(system.root[:, None] * self.F[system.s])
-        factor = _factor(lambda: np.eye(G.shape[1]) + G.T @ G)
+        factor = _factor(lambda: (np.eye(G.shape[1]) + G.T @ G, 0.0))
         u, rest = np.zeros_like(system.right), system.right
         for _ in range(1 + _REFINEMENTS):
             u = u + rest - G @ cho_solve(factor, rest @ G, check_finite=False)
@@ -278,36 +279,43 @@ def _symmetric_product(K: Array, V: Array) -> Array:
     return dsymm(1.0, K.T, V, lower=1)
 
 
-def projected(K: Array, root: Array, W: Array) -> Array:
-    """Return I + P R K R P, P = I - WW', in its lower triangle.
+def projected(K: Array, root: Array, W: Array) -> tuple[Array, float]:
+    """Return I + P R K R P, P = I - WW', in its lower triangle, and the norm of R K R.
 
     Of K the upper triangle is read, and overwritten.
     """
+    size = 0.0
     for i in range(0, root.size, _ROWS):
         rows = K[i : i + _ROWS, i:]
         rows *= root[i : i + _ROWS, None]
         rows *= root[i:]
+        square, beyond = rows[:, : len(rows)], rows[:, len(rows) :]
+        above = np.triu(square, 1)
+        with np.errstate(over="ignore"):  # infinity is a size as well
+            parts = square.diagonal(), above, above, beyond, beyond
+            size = math.hypot(size, *(float(np.linalg.norm(part)) for part in parts))
     A = K.T
     if W.size:
         V = _symmetric_product(K, W)
         V -= 0.5 * (W @ (W.T @ V))
         A = dsyr2k(-1.0, V, W, beta=1.0, c=A, lower=1, overwrite_c=1)
     A[np.diag_indices_from(A)] += 1.0
-    return A
+    return A, size
 
 
-def _factor(make: Callable[[], Array]) -> tuple[Array, bool]:
+def _factor(make: Callable[[], tuple[Array, float]]) -> tuple[Array, bool]:
     """Cholesky factor; rounding gets a ridge and a warning, more than that an error.
 
-    `make` returns a new matrix, the identity plus a positive semidefinite one: the
-    factor, which takes its place, can only fail when its norm exceeds 1 / eps, or when
-    the kernel is not c.p.d.
+    `make` returns a new matrix A, the identity plus a positive semidefinite one, and
+    the norm of what A was before a projection. The factor, which takes the place of A,
+    can only fail when one of their norms exceeds 1 / eps, or when the kernel is not
+    c.p.d.
     """
-    A = make()
-    size = float(np.trace(A))
+    A, before = make()
+    size = max(float(np.trace(A)), before if before < np.inf else 0.0)
     for ridge in (0.0, 4 * _EPS * size, 1e-10 * size, 1e-7 * size):
         if ridge:
-            A = make()
+            A, _ = make()
         A[np.diag_indices_from(A)] += ridge
         try:
             factor = cho_factor(A, lower=True, overwrite_a=True, check_finite=False)

@@ -25,7 +25,8 @@ from krein.machines.libsvm import solve_dual
 from krein.machines.mkl import MKLWeights, kernel_weights
 from krein.machines.proxy import ProxySVM, relative_gap
 from krein.machines.svm_dual import SVMDual
-from krein.published.solver import Domain, check_choice, on_domain, proxy_solver
+from krein.published.checks import check
+from krein.published.solver import Domain, on_domain, proxy_solver
 
 _MASTER_TOL = 1e-7  # of the master problem, relative to f - f(0)
 _MASTER_SHARE = 0.2  # of the gap u - l, where that is more
@@ -72,7 +73,7 @@ def siqclp(
         learning (Theorem 5.1), only to a fifth of the gap u - l. ``"exact"``: by an
         interior-point method. A function of `krein.machines.mkl.MKLWeights` that
         returns a point and weights: another solver. The bounds are valid in every case,
-        since u comes from the weights. The run ends (status ``"max_iter"``, fewer
+        since u comes from the weights. The run ends (status ``"stalled"``, fewer
         steps) when u does not fall any more, at relative gaps near 1e-8.
     domain : {"cut", "paper"}
         ``"paper"``: Q1 as printed; ``"cut"``: Q1 cut by a bound on all solutions,
@@ -86,8 +87,7 @@ def siqclp(
         to l - f(0) (a large one is the early stopping of section 6.2), or with
         ``stop="change"`` on the change of u, which makes sense for the exact master.
     """
-    if not callable(master):
-        check_choice("master", master, ("mkl", "exact"))
+    check(prune=prune, master=master)
     solve = restricted_master if master == "exact" else master
     problem = on_domain(problem, domain)
     alpha = _clipped_svm(problem) if x0 is None else problem.domain.project(x0)

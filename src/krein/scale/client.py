@@ -6,6 +6,7 @@ import contextlib
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import CancelledError
 from typing import Any
 
 from krein.threads import in_job
@@ -48,6 +49,49 @@ def _current() -> Any:
         with contextlib.suppress(ValueError):
             return _distributed().get_client()
     return None
+
+
+def require_workers(client: Any) -> None:
+    """Refuse a cluster without workers, which would be waited for."""
+    if client is not None and not _workers(client):
+        raise ValueError("client has no workers; start some before training")
+
+
+@contextlib.contextmanager
+def explained_loss(client: Any, what_stays: str) -> Iterator[None]:
+    """Say what to do where the scheduler is lost, instead of dask's own error.
+
+    Parameters
+    ----------
+    client : dask.distributed.Client or None
+        Whose scheduler it is.
+    what_stays : str
+        A sentence about the work that is done already.
+    """
+    if client is None:
+        yield
+        return
+    from distributed.comm import CommClosedError
+
+    try:
+        yield
+    except (CancelledError, CommClosedError) as error:
+        raise RuntimeError(
+            "the scheduler of the cluster was lost, or has cancelled the work "
+            f"({type(error).__name__}). {what_stays}"
+        ) from error
+
+
+def computed_by(client: Any) -> Callable[[list[Any]], list[Any]] | None:
+    """How lazy objects are computed on the workers of a client; None without one."""
+    if client is None:
+        return None
+
+    def compute(lazy: list[Any]) -> list[Any]:
+        futures = client.compute(lazy)  # all of them are begun
+        return [next(gathered(client, {one: "computing rows of X"})) for one in futures]
+
+    return compute
 
 
 def gathered(client: Any, futures: dict[Any, str]) -> Iterator[Any]:
@@ -124,9 +168,8 @@ def map_in_order(
     if client is None:
         yield from (function(common, given) for _, given in arguments)
         return
+    require_workers(client)
     ahead = _IN_FLIGHT * len(_workers(client))
-    if not ahead:
-        raise ValueError("client has no workers; start some before training")
     # A task, not scattered data: it is run again where a worker dies.
     sent = client.submit(_itself, common, pure=False)
     waiting: list[dict[Any, str]] = []
