@@ -25,6 +25,7 @@ from krein.files.model_state import state_faults
 from krein.items import plain_items
 from krein.kernels.distances import DoubleCentred, MaxMinus
 from krein.kernels.registry import Kernel
+from krein.machines.compact_rows import BoxRows, LandmarkRows
 from krein.machines.new_points import Proxy
 from krein.result import Certificate, History, Result
 from krein.spectrum.decomposition import Spectrum
@@ -32,7 +33,17 @@ from krein.spectrum.fixed_kernel import FixedKernel
 
 TAG = "~"  # says what kind of value a JSON object stands for
 ARRAY_KINDS = "biufU"
-_OWN = (Certificate, DoubleCentred, MaxMinus, Proxy, Result, Spectrum, FixedKernel)
+_OWN = (
+    BoxRows,
+    Certificate,
+    DoubleCentred,
+    FixedKernel,
+    LandmarkRows,
+    MaxMinus,
+    Proxy,
+    Result,
+    Spectrum,
+)
 RECORDS: dict[str, Any] = {record.__name__: record for record in _OWN}
 _LEFT_OUT = ("history", "info")  # of a Result: how the solver got there
 PARTS = ("kernel", "center", "scale", "degree")  # of a PlacedKernel
