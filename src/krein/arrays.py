@@ -1,18 +1,15 @@
-"""Arrays of numbers: type, sparse rows, units, threads, and the memory they need."""
+"""Arrays of numbers: type, sparse rows, units, and the memory they need."""
 
 from __future__ import annotations
 
 import os
 import re
-from contextlib import AbstractContextManager, nullcontext
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import scipy.sparse
 from numpy.typing import NDArray
-from threadpoolctl import ThreadpoolController
 
 Array = NDArray[np.float64]
 
@@ -84,28 +81,6 @@ def product_and_error(K: Any, V: Array) -> tuple[Array, Array]:
         outputs[rows] = block @ V
         size[rows] = np.abs(block) @ np.abs(V)
     return outputs, rounding_of_sums(support.size) * size
-
-
-@cache
-def _libraries() -> ThreadpoolController:
-    return ThreadpoolController()  # looking for them takes 15 ms
-
-
-def blas_threads(limit: int | None) -> AbstractContextManager[object]:
-    """Use at most so many threads of BLAS inside of the block; None: as they are.
-
-    Passes over tiles of a few hundred columns are many short products. On two cores
-    two threads take twice the processor time of one and no less time, and much more
-    of both when something else runs beside them.
-
-    Parameters
-    ----------
-    limit : int or None
-        Number of threads.
-    """
-    if limit is None:
-        return nullcontext()
-    return _libraries().limit(limits=limit, user_api="blas")
 
 
 _GIGABYTE = 1e9

@@ -6,7 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from sklearn.utils import _safe_indexing
+
+from krein.sklearn_internals import safe_indexing
 
 
 def take(items: Any, rows: Any) -> Any:
@@ -19,7 +20,7 @@ def take(items: Any, rows: Any) -> Any:
         return items[rows]
     if hasattr(items, "to_pylist"):  # Arrow
         return items.take(np.arange(len(items))[rows])
-    taken = _safe_indexing(items, rows)
+    taken = safe_indexing(items, rows)
     if isinstance(taken, tuple):
         return list(taken)
     return taken.compute() if hasattr(taken, "compute") else taken

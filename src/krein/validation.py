@@ -9,13 +9,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse
-from sklearn.utils.validation import (
-    _check_sample_weight,
-    _check_y,
-    check_array,
-    validate_data,
-)
+from sklearn.utils.validation import check_array, validate_data
 
+from krein.sklearn_internals import check_sample_weight, check_y
 from krein.words import warn_user
 
 _BLOCK = 128  # rows compared at once: their differences stay in the cache
@@ -24,6 +20,8 @@ LARGEST = 1e150  # numbers whose squares and their sums stay in the range of flo
 SMALLEST = 1e-290  # largest entry of a matrix whose rounding errors are numbers
 _LABELLED = 5000  # items among which nearest neighbours are looked for
 _FAITHFUL = 1e-8  # asymmetry that is left as it is
+_FEWEST_LABELLED = 10  # items among which nearest neighbours say anything
+_TURNED_ROUND = 6.0  # standard errors from chance, of the nearest and of the farthest
 
 
 def refuse_odd_arrays(X: Any, name: str = "X", *, missing: bool = False) -> None:
@@ -104,7 +102,7 @@ def _names_at(X: Any, i: int, j: int) -> str:
 
 
 def check_similarity(
-    K: Any, *, name: str = "K", symmetrize: bool = False, given: Any = None
+    K: Any, *, name: str = "K", symmetrize: bool | None = False, given: Any = None
 ) -> np.ndarray:
     """Return a square, finite, symmetric float64 matrix; the input is not changed.
 
@@ -117,8 +115,9 @@ def check_similarity(
         Numbers of any real dtype, frames included.
     name : str
         What the caller calls it, for messages.
-    symmetrize : bool
-        Replace K by (K + K') / 2 instead of refusing asymmetry.
+    symmetrize : bool or None
+        Replace K by (K + K') / 2 instead of refusing asymmetry; None where the caller
+        has no such option, which the error then does not advise.
     given : dtype, optional
         What K was converted from, so that float32 rounding is judged as such.
     """
@@ -130,7 +129,8 @@ def check_similarity(
     check_size(float(max(K.max(), -K.min())), name)
     if symmetrize:
         return 0.5 * (K + K.T)
-    worst = check_symmetric(K, name=name, rtol=1e-5 if single else ROUNDING)
+    rtol = 1e-5 if single else ROUNDING
+    worst = check_symmetric(K, name=name, rtol=rtol, option=symmetrize is not None)
     return K if worst <= _FAITHFUL else 0.5 * (K + K.T)
 
 
@@ -164,16 +164,23 @@ def asymmetry(K: np.ndarray) -> float:
     return worst
 
 
-def check_symmetric(K: np.ndarray, *, name: str, rtol: float = ROUNDING) -> float:
-    """Raise if K differs from its transpose by more than rounding; else by how much."""
+def check_symmetric(
+    K: np.ndarray, *, name: str, rtol: float = ROUNDING, option: bool = True
+) -> float:
+    """Raise if K differs from its transpose by more than rounding; else by how much.
+
+    `option`: the caller has ``symmetrize=True``, which the error then advises.
+    """
     largest = float(max(K.max(), -K.min()))
     worst = asymmetry(K)
     if worst > rtol * largest:
+        mean = "pass symmetrize=True (--symmetrize) to use their mean, (K + K.T) / 2"
+        if not option:
+            mean = "pass their mean, (K + K.T) / 2"
         raise ValueError(
             f"{name} is not symmetric: the largest |{name}[i, j] - {name}[j, i]| is "
             f"{worst:.3g}, with entries up to {largest:.3g}. If both directions "
-            "measure the same thing, pass symmetrize=True (--symmetrize) to use their "
-            "mean, (K + K.T) / 2"
+            f"measure the same thing, {mean}"
         )
     return worst / largest if largest else 0.0
 
@@ -258,10 +265,10 @@ def wrong_direction(
             "items have the largest number with themselves, where a distance is zero",
             "use them as they are, without a conversion",
         )
-    if y is None or len(y) != K.shape[0] or not 10 <= len(y) <= _LABELLED:
+    if y is None or len(y) != K.shape[0] or not _FEWEST_LABELLED <= len(y) <= _LABELLED:
         return None
     near, far, chance = same_label_shares(K if kind == "similarity" else -K, y)
-    error = 6.0 * (chance * (1.0 - chance) / len(y)) ** 0.5
+    error = _TURNED_ROUND * (chance * (1.0 - chance) / len(y)) ** 0.5
     if near >= chance - error or far <= chance + error:
         return None
     other = "distances" if kind == "similarity" else "similarities"
@@ -283,6 +290,24 @@ def warn_if_distances(
         warn_user(
             f"{name} looks like a matrix of {found.seems}: {found.reason}. Repair: "
             f"{found.repair}"
+        )
+
+
+def is_nearly_diagonal(K: np.ndarray) -> bool:
+    """Whether most items are more similar to themselves than to all others together."""
+    own = np.abs(np.diagonal(K))
+    others = np.abs(K).sum(axis=1) - own
+    return bool(np.mean(others < own) > 0.5)
+
+
+def warn_if_nearly_diagonal(K: np.ndarray, predicted: np.ndarray, name: str) -> None:
+    """Warn where items like only themselves, and all held-out ones get one class."""
+    if np.unique(predicted).size == 1 and is_nearly_diagonal(K):
+        warn_user(
+            f"{name}: every held-out item was given the same class, because the "
+            "similarity is nearly diagonal: items are similar only to themselves. In "
+            "exp(-gamma d) gamma is too large; try gamma='median', or pass the "
+            "distances to SimilarityClassifier(kind='distance')"
         )
 
 
@@ -321,7 +346,7 @@ def check_targets(y: Any, estimator: Any, *, numeric: bool = False) -> np.ndarra
     refuse_mask(y, "y")
     refuse_missing_targets(y)
     with numbers_that_fit("y"):
-        return _check_y(y, y_numeric=numeric, estimator=estimator)
+        return check_y(y, y_numeric=numeric, estimator=estimator)
 
 
 def refuse_missing_targets(y: Any) -> None:
@@ -365,7 +390,7 @@ def check_weights(
     weight = class_weight
     if sample_weight is not None:
         refuse_odd_arrays(sample_weight, "sample_weight")
-        weight = _check_sample_weight(
+        weight = check_sample_weight(
             sample_weight, np.empty((n, 1)), dtype=float, ensure_non_negative=True
         )
         weight = weight if class_weight is None else weight * class_weight

@@ -11,7 +11,7 @@ from .problems import Trial, draw
 
 # Refused with a reason, which is an answer: nothing else may be raised.
 POLITE = (
-    "the polynomials take up all dimensions",
+    "the polynomials reach every function",
     "makes K + alpha I singular",
     "every class must have a sample of positive weight",
     "at least 2 samples are required",

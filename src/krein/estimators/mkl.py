@@ -11,12 +11,11 @@ import numpy as np
 from krein.arrays import Array
 from krein.declarations import CONSTRAINTS, NOT_NEGATIVE, Fitted, declares_parameters
 from krein.estimators._tasks import KernelClassifier
-from krein.estimators._training import Classes, FittedRows, Row, Training, positive_part
 from krein.kernels.registry import Kernel, as_kernel
 from krein.machines.box import BalancedBox
-from krein.machines.mkl import MKLWeights, kernel_weights, svm_at
+from krein.machines.mkl import MKLWeights, check_psd, kernel_weights, svm_at
 from krein.similarity.matrix import Views, as_views
-from krein.spectrum.decomposition import Spectrum
+from krein.training import Classes, FittedRows, Row, Training, positive_part
 from krein.validation import check_similarity
 
 
@@ -158,7 +157,7 @@ class MKLSVC(KernelClassifier):
         if kept is not None:
             views = views.subset(kept)
         for i, K in enumerate(views.parts):
-            _check_psd(K, i)
+            check_psd(K, f"kernel {i}")
         return ViewsTraining(views, weight, kept, n, facts=facts)
 
     def _training_views(
@@ -170,7 +169,8 @@ class MKLSVC(KernelClassifier):
             facts = {"X_fit_": items, "kernels_": kernels}
             items = Views(tuple(np.asarray(k(items, items)) for k in kernels))
         checked = tuple(
-            check_similarity(K, name=f"kernel {i}") for i, K in enumerate(items.parts)
+            check_similarity(K, name=f"kernel {i}", symmetrize=None)
+            for i, K in enumerate(items.parts)
         )
         if self._precomputed:
             facts["n_kernels_in_"] = len(checked)
@@ -192,7 +192,8 @@ class MKLSVC(KernelClassifier):
                     f"{self.target}"
                 )
             return matrices[int(self.target)]
-        K0, n = check_similarity(self.target, name="target"), matrices[0].shape[0]
+        n = matrices[0].shape[0]
+        K0 = check_similarity(self.target, name="target", symmetrize=None)
         if K0.shape[0] != n:
             raise ValueError(f"target must have shape ({n}, {n}), got {K0.shape}")
         return K0
@@ -237,13 +238,3 @@ class MKLSVC(KernelClassifier):
             known = self.X_fit_
             items = Views(tuple(np.asarray(k(items, known)) for k in self.kernels_))
         return items.values(self.dual_coef_, self.weights_)
-
-
-def _check_psd(K: Array, i: int) -> None:
-    values = Spectrum.exact(K).eigenvalues
-    if values[0] < -1e-8 * max(float(values[-1]), 1e-300):
-        raise ValueError(
-            f"kernel {i} is not positive semidefinite: its smallest eigenvalue is "
-            f"{values[0]:.3g}, its largest {values[-1]:.3g}. Clip or flip it first "
-            "(krein.SpectrumTransformer), or use krein.ProxySVC"
-        )

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import is_classifier
-from sklearn.utils.validation import _num_samples, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
 from krein.arrays import Array, parse_bytes, require_memory
 from krein.items import LazyRows, take
@@ -31,7 +31,9 @@ from krein.scale.client import (
 from krein.scale.tiles import stored_columns
 from krein.similarity.landmarks import blocks_made_by
 from krein.similarity.tiles import row_slices
+from krein.sklearn_internals import num_samples
 from krein.store.files import locked
+from krein.threads import in_job
 
 __all__ = ["decision_function", "fit", "predict", "predict_proba"]
 
@@ -220,7 +222,7 @@ def _answers(method: str, model: Any, X: Any, client: Any) -> Any:
     check_is_fitted(model)
     if _is_lazy(X):
         return _lazy_answers(method, model, X)
-    slices = row_slices(_num_samples(X), _PREDICT_ROWS) or [slice(0, 0)]
+    slices = row_slices(num_samples(X), _PREDICT_ROWS) or [slice(0, 0)]
     names = (f"rows {rows.start} to {rows.stop - 1}" for rows in slices)
     parts = zip(names, (take(X, rows) for rows in slices), strict=True)
     again = "Nothing was changed; run the same call again"
@@ -249,7 +251,7 @@ def _lazy_answers(method: str, model: Any, X: Any) -> Any:
 
 
 def _answer_part(items: Any, answer: Callable[[Any], Array]) -> Array:
-    return answer(items)
+    return in_job(1, answer, items)
 
 
 def _small(model: Any) -> Any:

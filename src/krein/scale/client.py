@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import CancelledError
 from typing import Any
 
+from krein.threads import in_job
 from krein.words import import_optional
 
 _IN_FLIGHT = 4  # tasks a worker has waiting, at most
@@ -173,7 +174,9 @@ def map_in_order(
     sent = client.submit(_itself, common, pure=False)
     waiting: list[dict[Any, str]] = []
     for name, given in arguments:
-        waiting.append({client.submit(function, sent, given, pure=False): name})
+        # Threads of a worker that each use all threads of BLAS get in each other's way.
+        task = client.submit(in_job, 1, function, sent, given, pure=False)
+        waiting.append({task: name})
         if len(waiting) >= ahead:
             yield next(gathered(client, waiting.pop(0)))
     for futures in waiting:
