@@ -12,6 +12,7 @@ what its certificate says.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -153,15 +154,16 @@ def _result(
 ) -> tuple[Result, float]:
     """Bring a point back to the units of the problem."""
     size, height = scales
-    certificate = point.certificate
+    certificate = unit.certified(point)
     worth = size * height if certificate.kind == "gap" else height
     value = certificate.value * worth
     gap = certificate.kind == "gap"
-    relative = certificate.relative if gap else value
+    if gap:
+        certificate = replace(certificate, value=value)
+    else:
+        rounding = certificate.rounding * height
+        certificate = Certificate(certificate.kind, value, value, rounding)
     tol, max_iter = limits
-    # How much of it is rounding is asked where it matters.
-    rounding = 0.0 if relative <= tol else unit.rounding(point) * (1 if gap else height)
-    certificate = Certificate(certificate.kind, value, relative, rounding)
     status = certificate.status(tol, out_of_steps=n_iter >= max_iter)
     # Powers of two: what is on its bound stays there.
     a = np.minimum(point.a * size, problem.domain.upper)
