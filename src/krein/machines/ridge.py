@@ -30,6 +30,7 @@ import numpy as np
 from krein.arrays import Array
 from krein.result import Certificate, History, Result
 from krein.spectrum.decomposition import Spectrum
+from krein.spectrum.fixed_kernel import rounding_of_eigenvalues
 
 _EPS = float(np.finfo(np.float64).eps)
 _REFINEMENTS = 4
@@ -167,9 +168,8 @@ class _System:
         """Rounding errors of the equations at each item, times the roots."""
         left, _ = self._factors
         length = float(np.linalg.norm(v / self.root))
-        noise = _EPS * (8.0 + 4.0 * np.sqrt(v.size))
-        largest = float(np.abs(left).max())
-        return (noise * largest + self.spread) * length + noise * self.root * targets
+        products = rounding_of_eigenvalues(float(np.abs(left).max()), v.size)
+        return (products + self.spread) * length + 8.0 * _EPS * self.root * targets
 
     def residual(
         self, v: Array, missed: Array, target: Array, *, balanced: bool
