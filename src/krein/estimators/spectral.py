@@ -88,7 +88,7 @@ def svm_rows(
             if len(starts) and _is_inside(starts[k][items], upper[items]):
                 given["start"] = starts[k][items]
             box = BalancedBox(upper[items], signs)
-            solve = _solver(_part(trained, items), box, given)
+            solve = _solver(_part(trained, items), box, given, items)
             solved.append(solve(tol=tol, max_iter=max_iter))
     V, alphas = np.zeros((2, upper.size, len(machines)))
     for k, ((items, signs), (result, _)) in enumerate(
@@ -161,11 +161,19 @@ def _part(trained: FixedKernel, items: np.ndarray | slice) -> FixedKernel:
 
 
 def _solver(
-    trained: FixedKernel, domain: BalancedBox, options: dict[str, Any]
+    trained: FixedKernel,
+    domain: BalancedBox,
+    options: dict[str, Any],
+    items: np.ndarray | slice,
 ) -> Callable[..., tuple[Result, float]]:
     """Solver of one row: LIBSVM where the kernel is formed, else on its features."""
     if trained.features is None or trained.ready is not None:
-        problem = SVMDual.classification(trained.kernel(), domain, psd=trained.psd)
+        noise = trained.noise()
+        if noise is not None:
+            noise = noise[items]
+        problem = SVMDual.classification(
+            trained.kernel(), domain, psd=trained.psd, noise=noise
+        )
         return partial(solve_dual, problem, **options)
     return partial(linear_svm, cast(TiledMatrix, trained.features), domain)
 
