@@ -29,7 +29,7 @@ _SOLVED = 1e-6  # of the objective: the share to which a model has to solve the 
 def judge_mkl(fitted: Fitted) -> Iterator[Evidence]:
     """Judge every row: each has weights of its own."""
     square = np.ix_(fitted.kept, fitted.kept)
-    stack = [0.5 * (K + K.T)[square] for K in fitted.stack]
+    stack = [_fixed(fitted, 0.5 * (K + K.T)[square]) for K in fitted.stack]
     costs = _costs(fitted, stack)
     for k, row in enumerate(fitted.rows()):
         shares = fitted.model.weights_[k]
@@ -45,6 +45,9 @@ def judge_mkl(fitted: Fitted) -> Iterator[Evidence]:
         size = abs(above) + float(costs.max())
         slack = gap.slack + 64 * EPS * size
         slack += float(np.abs(a) @ np.max([o.unsure for o in single], axis=0))
+        if fitted.parameter("fix") is not None:  # a decomposition in doubles
+            largest = max(float(np.abs(K).sum(axis=1).max()) for K in stack)
+            slack += fitted.spread * largest * float(np.abs(a).sum()) ** 2
         # The model says an upper bound of phi, by its own gap of the SVM.
         claimed = fitted.results[k].certificate.value
         doubles = svm.slack + slack + min(claimed, _SOLVED * unit)
@@ -108,3 +111,19 @@ def _lower_bound(
 def _weight_faults(shares: Array) -> list[str]:
     simplex = abs(float(shares.sum()) - 1.0) <= _SUM and shares.min() >= 0.0
     return faults_of((simplex, "weights_ are negative, or not of sum 1"))
+
+
+def _fixed(fitted: Fitted, K: Array) -> Array:
+    """K~ = R^-1 V diag(f(l)) V' R^-1 with R K R = V diag(l) V'; K without a fix."""
+    fix = fitted.parameter("fix")
+    if fix is None:
+        return K
+    root = np.sqrt(fitted.weight)
+    values, V = np.linalg.eigh(root[:, None] * K * root)
+    made = {
+        "clip": np.maximum(values, 0.0),
+        "flip": np.abs(values),
+        "square": values**2,
+    }[fix]
+    fixed = (V * made) @ V.T / root[:, None] / root
+    return 0.5 * (fixed + fixed.T)
