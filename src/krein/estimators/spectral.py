@@ -117,7 +117,7 @@ def _landmark_rows(
     rows = []
     for signs in target.signs():
         box = BalancedBox(upper, signs)
-        result, b = _solver(trained, box, {"n_rows": target.n_rows})(
+        result, b = _solver(trained, box, {"n_rows": target.n_rows}, slice(None))(
             tol=tol, max_iter=max_iter
         )
         coef = trained.to_raw(signs * result.x)
