@@ -17,6 +17,7 @@ from krein.files.hit_columns import find_columns, table_blocks
 from krein.files.hit_table import Table, collect
 from krein.files.line_blocks import careful_numbers, fast_numbers
 from krein.files.sources import FormatError, How, Named, Place
+from krein.validation import as_square, items_of_condensed
 
 _FIELDS = ("real", "double", "integer", "pattern")
 _SYMMETRIES = ("general", "symmetric")
@@ -176,6 +177,10 @@ def _in_order(table: Table) -> tuple[np.ndarray, list[str]]:
 def complete(read: Named, path: Path, mirror: bool) -> Named:
     """Check numbers and names; fill in what the other direction knows."""
     data = np.asarray(read.data)
+    if data.ndim == 1 and data.dtype.kind in "biuf" and items_of_condensed(data.size):
+        n = items_of_condensed(data.size)
+        note = f"{data.size} distances in one list: condensed ones of {n} items"
+        data, read = as_square(data), replace(read, notes=[*read.notes, note])
     if data.ndim != 2 or data.dtype.kind not in "biuf" or data.size == 0:
         found = f"shape {data.shape}, dtype {data.dtype}"
         raise FormatError(path, f"expected a matrix of numbers, got {found}")
