@@ -121,6 +121,30 @@ MUTANTS = [
            "safe_indexing(columns, part) for part in (train, test)",
            "safe_indexing(columns, part) for part in (train, train)",
            "tests/estimators/test_bad_input.py"),
+    # thresholds of judgement
+    Mutant("diagnostics/facts.py", "_REPEATED = 3.0", "_REPEATED = 1.0",
+           "tests/diagnostics"),
+    Mutant("diagnostics/facts.py", "_EDGE_SLACK = 1.1", "_EDGE_SLACK = 2.1",
+           "tests/diagnostics"),
+    Mutant("validation.py", "_TURNED_ROUND = 6.0", "_TURNED_ROUND = 2.0",
+           "tests/diagnostics"),
+    Mutant("diagnostics/facts.py",
+           "np.min([_ranks(column) for column in values.T], axis=0)\n"
+           "    return float(np.mean(smallest <= smallest[0]))",
+           "np.array([_ranks(column) for column in values.T])\n"
+           "    return float(np.mean(smallest <= smallest[:, :1], axis=1).min())",
+           "tests/diagnostics"),
+    # verdicts and their words
+    Mutant("comparison/sentences.py", "verdict is Verdict.NOT_TOLD_APART and highest",
+           "highest", "tests/comparison/test_sentences.py"),
+    Mutant("comparison/recommendation.py", '_FIXED = ("clip", "flip")',
+           '_FIXED = ("average", "square", "clip", "flip")',
+           "tests/comparison/test_sentences.py"),
+    Mutant("comparison/recommendation.py",
+           "if baseline.p_value is not None and baseline.p_value > LEVEL",
+           "if False", "tests/comparison/test_sentences.py"),
+    Mutant("comparison/kernel_comparison.py", "equal_kernels=(kernel, *equal)",
+           "equals=(kernel, *equal)", "tests/comparison/test_sentences.py"),
     Mutant("diagnostics/facts.py", "(sizes.sum() or 1.0)",
            "(sizes[scaled > 0].sum() or 1.0)", "tests/diagnostics"),
     # kernels

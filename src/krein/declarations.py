@@ -39,6 +39,7 @@ CONSTRAINTS: dict[str, Any] = {
     # The similarity.
     "kernel": [str, callable, Kernel],
     "kernel_params": [dict, None],
+    "kind": [StrOptions({"similarity", "distance"})],
     "symmetrize": _FLAG,
     "approximation": [HasMethods("approximate"), None],
     "method": [str, Fix, callable],  # `as_fix` knows the names

@@ -25,6 +25,8 @@ _FILLED = 0.5  # share of pairs from which on one half of a matrix is filled
 _FEWEST_NUMBERS = 10  # up to so many different whole numbers are classes
 _PER_NUMBER = 3.0  # items per whole number, below which they are no classes
 _PER_NUMBER_IN_DOUBT = 5.0  # the same for numbers that do not look like codes
+_FEWEST_LABELLED = 10  # items among which nearest neighbours say anything
+_TURNED_ROUND = 6.0  # standard errors from chance, of the nearest and of the farthest
 
 
 def refuse_odd_arrays(X: Any, name: str = "X", *, missing: bool = False) -> None:
@@ -336,10 +338,10 @@ def wrong_direction(
             "items have the largest number with themselves, where a distance is zero",
             "use them as they are, without a conversion",
         )
-    if y is None or len(y) != K.shape[0] or not 10 <= len(y) <= _LABELLED:
+    if y is None or len(y) != K.shape[0] or not _FEWEST_LABELLED <= len(y) <= _LABELLED:
         return None
     near, far, chance = same_label_shares(K if kind == "similarity" else -K, y)
-    error = 6.0 * (chance * (1.0 - chance) / len(y)) ** 0.5
+    error = _TURNED_ROUND * (chance * (1.0 - chance) / len(y)) ** 0.5
     if near >= chance - error or far <= chance + error:
         return None
     other = "distances" if kind == "similarity" else "similarities"

@@ -2,6 +2,7 @@
 
 import html
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -99,7 +100,12 @@ def test_every_sentence_is_used_and_says_what_it_is_told_to(reworded):
         several = KernelComparison({kernel: found[kernel] for kernel in kernels})
         text += f"{several} {headline(found['clear'], 'edit')}"
     used = {key for key in reworded if f"<<{key}>>" in text}
-    of_commands = {"left out", "saved, nothing learnt", "saved, not shown"}
+    of_commands = {
+        "left out",
+        "nothing completed",
+        "saved, nothing learnt",
+        "saved, not shown",
+    }
     of_the_demo = {"demo, fix", "demo, nothing to fix"}
     assert set(reworded) - used == of_commands | of_the_demo
 
@@ -239,6 +245,9 @@ def test_repr_is_the_table_in_2500_characters():
     failing = made_up({"clip": np.full(10, 0.9)}, failed=reasons)
     assert len(repr(failing)) <= 2500
     assert "more lines" in repr(failing)
+    assert repr(replace(comparison, records=(), methods=())) == "No method was run."
+    broken = [{"method": "clip", "split": 0, "error": "no"}]
+    assert repr(replace(comparison, records=broken)) == "clip failed: no"
     several = KernelComparison({f"kernel number {k}": comparison for k in range(60)})
     assert len(repr(several)) <= 2500
     assert repr(several).startswith("kernel")

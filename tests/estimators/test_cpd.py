@@ -171,7 +171,9 @@ def test_decision_is_kernel_plus_polynomial(three_classes):
     ("params", "message"),
     [
         (dict(alpha=-1.0), "alpha"),
-        (dict(alpha=0.0), "alpha"),
+        (dict(alpha=0.0, loss="logistic"), "no minimum where .* Use alpha > 0"),
+        (dict(alpha=0.0, solver="published"), "needs alpha > 0"),
+        (dict(polynomial="linear"), "polynomial"),
         (dict(degree=0), "degree=0 is too small"),
         (dict(kernel=Kernel("thin_plate", exponent=5), degree=1), "degree=1 is too"),
         (dict(loss="hinge"), "loss"),
@@ -479,7 +481,7 @@ def test_regressor_weights_and_zero_polynomial(rng):
         np.testing.assert_allclose(repeated.predict(NEW), weighted, atol=1e-7)
 
 
-@pytest.mark.filterwarnings("ignore:CPDSVC did not reach")
+@pytest.mark.filterwarnings("ignore:CPDSVC (did not reach|is solved to)")
 def test_tiny_alpha_warns_and_still_answers(moons):
     X, y = moons
     with pytest.warns(ConvergenceWarning, match="below the rounding error"):
@@ -597,7 +599,7 @@ def test_gap_counts_what_rounding_leaves_of_the_constraints(seed, polynomial):
     D, y = -np.abs(X[:, None] - X).sum(axis=2), np.array([0, 1, 0, 1, 1, 0, 0, 1])
     P = np.hstack([np.ones((8, 1)), X / np.abs(X).max()])
     model = CPDSVC(alpha=3.6e-8, kernel="precomputed", polynomial=polynomial)
-    with pytest.warns(ConvergenceWarning, match="did not reach tol"):
+    with pytest.warns(UserWarning, match="solved to rounding"):
         model.fit(D, y, P=P)
     found = check_certificate(model, D, y, P=P)
     assert found.holds, found.text

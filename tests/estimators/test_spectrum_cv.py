@@ -9,9 +9,11 @@ from sklearn.base import clone
 from sklearn.datasets import load_iris
 from sklearn.metrics import log_loss
 from sklearn.model_selection import GridSearchCV, StratifiedKFold
+from sklearn.pipeline import make_pipeline
 from sklearn.svm import SVC
 
 from krein import (
+    DistanceTransformer,
     SpectrumSVC,
     SpectrumSVCCV,
     SpectrumSVRCV,
@@ -383,3 +385,26 @@ def test_the_fixes_can_be_searched_by_grid_search(problem):
     grid = {"fixes": [["flip"], ["clip", "flip"]]}
     search = GridSearchCV(SpectrumSVCCV([1.0], cv=2), grid, cv=2).fit(K, y)
     assert search.best_params_["fixes"] in grid["fixes"]
+
+
+@pytest.mark.parametrize("kind", [SpectrumSVCCV, SpectrumSVRCV])
+def test_distances_are_converted_as_by_the_transformer(kind, rng, tmp_path):
+    X = rng.standard_normal((50, 3))
+    y = (X[:, 0] > 0).astype(float)
+    D = np.abs(X[:, None] - X[None]).sum(axis=2)
+    known, new = D[:30, :30], D[30:, :30]
+    one = kind([1.0, 10.0], fixes=["clip"], kind="distance").fit(known, y[:30])
+    two = make_pipeline(DistanceTransformer(), kind([1.0, 10.0], fixes=["clip"]))
+    expected = two.fit(known, y[:30]).predict(new)
+    assert_allclose(one.predict(new), expected)
+    save_model(one, tmp_path / "model.krein")
+    assert_allclose(load_model(tmp_path / "model.krein").predict(new), expected)
+    left = np.setdiff1d(np.arange(30), [4, 9])
+    weight = np.isin(np.arange(30), left).astype(float)
+    weighted = clone(one).fit(known, y[:30], weight).predict(new)
+    removed = clone(one).fit(known[np.ix_(left, left)], y[left])
+    assert_allclose(weighted, removed.predict(new[:, left]), rtol=1e-6)
+    with pytest.raises(ValueError, match="no distance is negative"):
+        clone(one).fit(-known, y[:30])
+    with pytest.raises(ValueError, match="kind='distance' is for kernel='precomputed'"):
+        clone(one).set_params(kernel="rbf").fit(X, y)

@@ -333,10 +333,12 @@ class Comparison:
 
     def _table_lines(self) -> list[str]:
         """The table for people, then what failed."""
+        failed = [say("failed", name=m, why=why) for m, why in self.failed.items()]
+        if not self.ranking:
+            return failed or [say("nothing completed")]
         columns = self.columns
         rows = [["method", *(column.title for column in columns)]]
         rows += [[r["title"], *(c.show(r) for c in columns)] for r in self.table()]
-        failed = [say("failed", name=m, why=why) for m, why in self.failed.items()]
         return [*aligned(rows), *failed]
 
     def _repr_html_(self) -> str:

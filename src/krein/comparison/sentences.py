@@ -123,6 +123,7 @@ SENTENCES = {
     "headline, beside": ", {name} {value}",
     # what failed, and what a saved model is worth
     "failed": "{name} failed: {why}",
+    "nothing completed": "No method was run.",
     "left out": "{name} was left out, it failed: {why}",
     "saved, nothing learnt": (
         "warning: the saved model is no better than an answer that costs nothing"

@@ -20,6 +20,7 @@ from krein.kernels.registry import Kernel, as_kernel
 from krein.kernels.splines import monomials
 from krein.machines.cpd import CPDProblem, cpd_newton
 from krein.machines.cpd_columns import KernelColumns
+from krein.machines.cpd_limit import cpd_limit
 from krein.machines.cpd_space import (
     Polynomials,
     Space,
@@ -306,11 +307,14 @@ def solve_path(
     solve: Callable[..., Result] = cpd_newton
     if solver == "published":
         solve = partial(as_printed, b_beta=polynomial == "zero")
+        if 0.0 in alphas:
+            raise ValueError("solver='published' needs alpha > 0: use solver='newton'")
     results: dict[int, Result] = {}
     start = None
     for i in np.argsort(-np.asarray(alphas, dtype=float), kind="stable"):
         problem = CPDProblem(space.K, space.null, loss, float(alphas[i]))
-        result = solve(problem, tol=tol, max_iter=max_iter, start=start)
+        method = solve if problem.lam else cpd_limit
+        result = method(problem, tol=tol, max_iter=max_iter, start=start)
         start = tuple(result.info[key] for key in ("c", "b", "image"))
         if not rough:
             result = _on_raw_kernel(problem, result, space, training, tol)
@@ -348,6 +352,5 @@ def _on_raw_kernel(
     if space.free is not None:  # P'c = 0 holds to rounding
         excess, off = space.free.excess(c if dual is None else dual)
         least -= 2.0 * problem.lam * float(abs(p @ excess) + np.abs(p) @ off)
-    return result.certified(
-        problem.certificate(value, least - spread), tol, value=value
-    )
+    bound = max(least, 0.0) - spread
+    return result.certified(problem.certificate(value, bound), tol, value=value)

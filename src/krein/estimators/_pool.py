@@ -38,10 +38,11 @@ from krein.similarity.conversions import (
     as_conversion,
     is_constant,
     name_of,
+    refuse_no_distances,
 )
 from krein.similarity.matrix import Matrix, Similarities, as_views, evaluate
 from krein.similarity.sparse import SparseSimilarity, check_sparse_similarity
-from krein.sklearn_internals import StrOptions, num_samples
+from krein.sklearn_internals import num_samples
 from krein.spectrum.fixes import power
 from krein.training import Training, positive_part
 from krein.validation import as_square, check_similarity, warn_if_distances
@@ -154,7 +155,6 @@ class SimilarityPool:
     )
     _parameter_constraints = CONSTRAINTS | {
         "kernel": [str, callable, Kernel, list, tuple],
-        "kind": [StrOptions({"similarity", "distance"})],
         "conversions": [list, tuple, None],
         "top": [COUNT],
     }
@@ -207,7 +207,7 @@ class SimilarityPool:
                 )
             items = super()._check_items(X, reset=reset)  # type: ignore[misc]
             if self.kind == "distance" and model._precomputed:
-                _refuse_no_distances(items, type(self).__name__)
+                refuse_no_distances(items, type(self).__name__)
             return items
         views = as_views(X)
         n = views.shape[1]
@@ -222,7 +222,7 @@ class SimilarityPool:
             )
         if self.kind == "distance":
             for part in views.parts:
-                _refuse_no_distances(part, type(self).__name__)
+                refuse_no_distances(part, type(self).__name__)
         return views
 
     def _prepared(self, items: Any, dtype: Any, weight: Array | None) -> PoolTraining:
@@ -595,19 +595,3 @@ def _subset(numbers: Any, kept: np.ndarray) -> Any:
 
 def _source_subset(source: Source, kept: np.ndarray) -> Source:
     return source if source.own is None else replace(source, own=source.own[kept])
-
-
-def _refuse_no_distances(D: Any, name: str) -> None:
-    if scipy.sparse.issparse(D):
-        raise TypeError(
-            "kind='distance' needs a dense matrix: in a sparse table it is not known "
-            "how far pairs that are absent are from each other"
-        )
-    smallest = float(D.min())
-    if smallest < 0.0:
-        # scikit-learn's checks look for its first words.
-        raise ValueError(
-            f"Negative values in data passed to {name}: the smallest is "
-            f"{smallest:.3g}, and no distance is negative. If large means similar, "
-            "these are similarities: leave out kind='distance'"
-        )

@@ -30,14 +30,21 @@ from krein.selection.spectra import (
     near_best,
     screened_settings,
 )
+from krein.similarity.conversions import Conversion, refuse_no_distances
+from krein.similarity.matrix import Matrix, Similarities
 from krein.spectrum.decomposition import Spectrum
 from krein.spectrum.fixed_kernel import FixedKernel
 from krein.training import FittedRows, Training
+from krein.validation import check_similarity, warn_if_distances
 from krein.words import warn_user
 
 
 def _is_one(model: Any) -> bool:
     return model.combine == "best"
+
+
+def _of_distances(model: Any) -> bool:
+    return model.kind == "distance"
 
 
 SPECTRUM_SEARCHED = Fitted.state(
@@ -46,6 +53,7 @@ SPECTRUM_SEARCHED = Fitted.state(
     *SEARCHED,
     Fitted("members_", "anything"),
     Fitted("duality_gap_", "numbers", "r"),
+    Fitted("conversion_", "anything", needed=_of_distances),
 )
 
 
@@ -59,8 +67,55 @@ class SpectrumSearch:
     cv: Any = None
     combine: str = "average"
     n_jobs: int | None = None
+    kind: str = "similarity"
 
     fits_rows: ClassVar[bool] = False
+
+    # ----------------------------------------------------------------------- distances
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()  # type: ignore[misc]
+        if self.kind == "distance":
+            tags.input_tags.positive_only = True
+            tags.input_tags.sparse = False
+        return tags
+
+    def _check_items(self, X: Any, *, reset: bool) -> Any:
+        """Validate items, or a matrix of what `kind` says."""
+        model: Any = self
+        items = super()._check_items(X, reset=reset)  # type: ignore[misc]
+        if self.kind == "distance":
+            if not model._precomputed:
+                raise ValueError(
+                    "kind='distance' is for kernel='precomputed': a kernel on items "
+                    "says itself what it makes of distances (similarity=, gamma=)"
+                )
+            refuse_no_distances(items, type(self).__name__)
+        return items
+
+    def _training_kernel(
+        self, X: Any, dtype: Any = None, kept: np.ndarray | None = None
+    ) -> tuple[Matrix, dict]:
+        """Similarities of the training items; of distances, with the conversion."""
+        if self.kind == "similarity":
+            return super()._training_kernel(X, dtype, kept)  # type: ignore[misc]
+        symmetrize = self.symmetrize  # type: ignore[attr-defined]
+        D = check_similarity(X, name="X", symmetrize=symmetrize, given=dtype)
+        warn_if_distances(D, "X", self.kind)
+        known = D if kept is None else D[np.ix_(kept, kept)]
+        settled = Conversion().settle(known)
+        facts = {"X_fit_": None, "conversion_": settled}
+        return Similarities(settled.similarities(D)), facts
+
+    def _similarities(self, X: Any) -> Array:
+        """Similarities of items to those training items that matter."""
+        columns = super()._similarities(X)  # type: ignore[misc]
+        if self.kind == "similarity":
+            return columns
+        # It needs nothing but the distance, so that columns may be converted alone.
+        return self.conversion_.similarities(columns)  # type: ignore[attr-defined]
+
+    # ---------------------------------------------------------------------- the search
 
     def _searched_fixes(self) -> Sequence[Any]:
         """Return the fixes to search, under their new name or the old one."""

@@ -66,6 +66,9 @@ class SpectrumSVCCV(SpectrumSearch, KernelClassifier):
         has the lower mean error (benchmarks/many_classes.py).
     n_jobs : int, optional
         Folds that run at the same time (joblib).
+    kind : {"similarity", "distance"}
+        What a precomputed matrix holds. Distances d become exp(-d / median), as by
+        ``DistanceTransformer()`` in front; `SimilarityClassifier` chooses the form.
     kernel, kernel_params, symmetrize, class_weight, tol, max_iter, random_state
         As in `SpectrumSVC`; `random_state` seeds the default folds.
     verbose : int
@@ -277,7 +280,7 @@ class SpectrumSVRCV(SpectrumSearch, KernelRegressor):
         targets divided by their standard deviation; six values from 0.1 to 562.
     epsilon : float
         Half the width of the tube, in standard deviations of the targets.
-    fixes, gains, combine, n_jobs
+    fixes, gains, combine, n_jobs, kind
         As in `SpectrumSVCCV`.
     cv : int, splitter or iterable, optional
         As in `sklearn.model_selection.GridSearchCV`; five shuffled folds by default.

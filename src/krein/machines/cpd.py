@@ -71,7 +71,7 @@ class CPDProblem:
     loss : Loss
         Holds labels and weights.
     lam : float
-        Regularisation.
+        Regularisation; 0 is for `krein.machines.cpd_limit`.
     """
 
     K: Columns
@@ -83,7 +83,7 @@ class CPDProblem:
         least, most = self.loss.weight.min(), self.loss.weight.max()
         with np.errstate(all="ignore"):
             ends = self.lam / most, self.lam / least
-        if not np.finfo(float).tiny <= ends[0] <= ends[1] < np.inf:
+        if self.lam and not np.finfo(float).tiny <= ends[0] <= ends[1] < np.inf:
             raise ValueError(
                 f"alpha = {self.lam:.3g} over sample weights from {least:.3g} to "
                 f"{most:.3g} leaves the range of floating-point numbers: divide the "

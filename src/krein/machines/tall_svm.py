@@ -29,7 +29,7 @@ from krein.machines._loop import Iterate, run
 from krein.machines.box import BalancedBox
 from krein.machines.interior_point import Solve, State, newton_step, snapped
 from krein.machines.svm_dual import box_gap
-from krein.result import Certificate, Result, Status
+from krein.result import Certificate, Result
 from krein.similarity.tiles import TiledMatrix
 
 _MAX_STEPS = 200
@@ -215,7 +215,7 @@ def _near_the_margin(
         found = _settled(whole, result, tol, max_iter)
         # More variables help where some were put on a wrong bound, not against
         # rounding.
-        if found[0].converged or found[0].info["without_rounding"] <= tol:
+        if found[0].converged or found[0].is_solved_to_rounding(tol):
             return found
     return None
 
@@ -240,13 +240,16 @@ def _has_interior(domain: BalancedBox) -> bool:
 
 
 class Evaluated(NamedTuple):
-    """A point of the box, its weights, value and gap, rounding counted and not."""
+    """A point of the box, its weights, value and gap."""
 
     a: Array
     w: Array
     value: float
     certificate: Certificate
-    without_rounding: float
+
+    def is_within(self, tol: float) -> bool:
+        """Whether the gap is, but for what is counted for rounding."""
+        return self.certificate.relative - self.certificate.rounding <= tol
 
 
 def _settled(
@@ -258,18 +261,16 @@ def _settled(
     if found.certificate.relative > _ON_BOUNDS * tol:
         inside = _evaluated(whole, state.a)
         found = min(found, inside, key=lambda point: point.certificate.value)
-    status: Status = "max_iter"
-    if found.certificate.relative <= tol:
-        status = "converged"
-    elif found.without_rounding <= tol or result.n_iter < max_iter:
-        status = "stalled"  # the equations of a further step are singular to rounding
+    # What only rounding keeps above `tol` is not helped by more steps.
+    out_of_steps = result.n_iter >= max_iter and not found.is_within(tol)
+    status = found.certificate.status(tol, out_of_steps=out_of_steps)
     solved = replace(
         result,
         x=found.a,
         value=found.value,
         certificate=found.certificate,
         status=status,
-        info={"w": found.w, "without_rounding": found.without_rounding},
+        info={"w": found.w},
     )
     return solved, state.b
 
@@ -291,4 +292,6 @@ def _evaluated(whole: TallSVM, a: Array) -> Evaluated:
     gap = box_gap(whole.domain, a, outputs, error)
     gap += off * (2.0 * float(np.linalg.norm(w)) + 0.5 * off)
     plain = whole.domain.gap(a, 1.0 - whole.domain.y * outputs)
-    return Evaluated(a, w, value, _gap(gap, value), _gap(plain, value).relative)
+    certificate = _gap(gap, value)
+    rounding = certificate.relative - _gap(plain, value).relative
+    return Evaluated(a, w, value, replace(certificate, rounding=max(0.0, rounding)))

@@ -24,7 +24,7 @@ _FEASIBLE = 1e-9  # a point counts as feasible if it is to this share of its siz
 _AT_BOUND = 1e-8  # variables this near to a bound, as a share of the largest, are there
 # Free variables are further from their bounds than this; the second if there are none.
 _FREE = (1e-6, 1e-8)
-_INTERCEPT = 1e-9  # of the outputs: intercepts this near are the same
+_INTERCEPT = 1e-8  # of the outputs: intercepts this near are the same
 _STRETCHES = 10.0 ** np.arange(-16, -4)  # theta - 1 that are tried
 
 
@@ -176,9 +176,15 @@ class Box:
             return float(at_least.max()), everything
         return float(0.5 * at_least.max() + 0.5 * at_most.min()), everything
 
-    def intercept_faults(self, a: Array, b: float, outputs: Outputs) -> list[str]:
-        """Check b against the rule for it, up to what doubles make of the outputs."""
+    def intercept_faults(
+        self, a: Array, b: float, outputs: Outputs, least: float = -np.inf
+    ) -> list[str]:
+        """Check b against the rule for it, up to what doubles make of the outputs.
+
+        `least` is a bound that the intercept has for another reason.
+        """
         own, settling = self.intercept(a, outputs.f)
+        own = max(own, least)
         size = max(
             float(np.abs(outputs.f.high).max()),
             float(np.abs(self.target.high).max()),

@@ -21,7 +21,7 @@ import numpy as np
 from scipy.linalg.blas import dnrm2 as norm  # it neither overflows nor underflows
 
 from krein.referee.digits import EPS, Wide, product, wide
-from krein.referee.fitted import Fitted
+from krein.referee.fitted import Fitted, Row
 from krein.referee.report import Evidence, Measured
 
 
@@ -44,8 +44,16 @@ def judge_dc_primal(fitted: Fitted) -> Iterator[Evidence]:
         slack = 2.0 * float(slopes @ rounding) + float(w @ rounding**2)
         objective = Measured(float(value), slack + 64 * EPS * abs(float(value)))
         unsure = norm(np.sqrt(w) * (abs(fitted.K) @ (w * outputs.unsure)))
-        measured = Measured(found, unsure, start)
+        measured = Measured(found, unsure + _last_digits(fitted, row), start)
         yield Evidence(objective, "stationarity", measured, [])
+
+
+def _last_digits(fitted: Fitted, row: Row) -> float:
+    """What doubles make of the gradient: the published method claims it as computed."""
+    w = fitted.weight
+    sizes = abs(fitted.K) @ np.abs(row.c) + abs(row.b) + 1.0
+    pull = np.abs(row.c) / float(fitted.parameter("C")) + w * sizes
+    return 8 * EPS * float(norm(np.sqrt(w) * (abs(fitted.K) @ pull)))
 
 
 def _length(fitted: Fitted, pull: Wide, losses: Wide) -> float:

@@ -23,8 +23,7 @@ from krein.referee.kernel import same_faults
 from krein.referee.report import Evidence, Measured, faults_of
 
 _SUM = 1e-9  # of weights, from 1
-# Of the objective of the SVM at s, which the model solves to about this share.
-_SOLVED = 1e-6
+_SOLVED = 1e-6  # of the objective: the share to which a model has to solve the SVM at s
 
 
 def judge_mkl(fitted: Fitted) -> Iterator[Evidence]:
@@ -46,7 +45,9 @@ def judge_mkl(fitted: Fitted) -> Iterator[Evidence]:
         size = abs(above) + float(costs.max())
         slack = gap.slack + 64 * EPS * size
         slack += float(np.abs(a) @ np.max([o.unsure for o in single], axis=0))
-        doubles = svm.slack + slack + min(gap.value, _SOLVED * unit)
+        # The model says an upper bound of phi, by its own gap of the SVM.
+        claimed = fitted.results[k].certificate.value
+        doubles = svm.slack + slack + min(claimed, _SOLVED * unit)
         found = Measured(max(0.0, above - least), slack, unit)
         faults = [
             *same_faults([row]),

@@ -64,7 +64,7 @@ def judge_ridge(fitted: Fitted) -> Iterator[Evidence]:
         if kernel.convex and claim.kind == "gap":
             evidences.append(_optimal(fitted, kernel, row, outputs, faults))
         else:
-            evidences.append(_stationary(fitted, row, outputs, faults))
+            evidences.append(_stationary(fitted, kernel, row, outputs, faults))
     yield min(evidences, key=lambda evidence: evidence.found.value)
 
 
@@ -73,7 +73,9 @@ def _missed(fitted: Fitted, row: Row, outputs: Outputs, u: Wide) -> Wide:
     return fitted.y - outputs.f - row.b - u * fitted.penalty() / fitted.weight
 
 
-def _objective(fitted: Fitted, row: Row, outputs: Outputs) -> Measured:
+def _objective(
+    fitted: Fitted, kernel: FixedKernel, row: Row, outputs: Outputs
+) -> Measured:
     """``sum_i w_i (y_i - f_i - b)^2 + alpha v'f``."""
     alpha = fitted.penalty()
     w = fitted.weight
@@ -81,8 +83,7 @@ def _objective(fitted: Fitted, row: Row, outputs: Outputs) -> Measured:
     losses = w * off * off
     penalty = alpha * row.v * outputs.f
     value = float(losses.sum() + penalty.sum())
-    rounding = outputs.rounding + outputs.unsure
-    rounding = rounding + fitted.spread * (np.abs(fitted.y) + abs(row.b))
+    rounding = _rounding(fitted, kernel, row) + outputs.unsure
     slopes = 2.0 * w * np.abs(off.high) + alpha * np.abs(row.v)
     slack = 2.0 * float(slopes @ rounding) + float(w @ rounding**2)
     sizes = float(losses.sum()) + float(penalty.absolute().sum())
@@ -104,7 +105,7 @@ def _optimal(
     gap = float((w * missed * missed).sum() + alpha * bend)
     unsure = outputs.unsure
     slack = float(w @ (unsure * (2.0 * np.abs(missed.high) + unsure)))
-    objective = _objective(fitted, row, outputs)
+    objective = _objective(fitted, kernel, row, outputs)
     # An objective below the rounding of the targets is zero.
     least = EPS * float(w @ (np.abs(fitted.y) + abs(row.b)) ** 2)
     unit = max(abs(objective.value), least)
@@ -112,14 +113,14 @@ def _optimal(
 
 
 def _stationary(
-    fitted: Fitted, row: Row, outputs: Outputs, faults: list[str]
+    fitted: Fitted, kernel: FixedKernel, row: Row, outputs: Outputs, faults: list[str]
 ) -> Evidence:
     """Judge a stationary point by what is left of the equation."""
     missed = _missed(fitted, row, outputs, wide(row.v))
     largest = max(float(np.abs(fitted.y).max()), 1e-300)
     residual = float(np.abs(missed.high).max()) / largest
     slack = float((outputs.unsure + outputs.rounding).max()) / largest
-    objective = _objective(fitted, row, outputs)
+    objective = _objective(fitted, kernel, row, outputs)
     return Evidence(objective, "stationarity", Measured(residual, slack), faults)
 
 
@@ -144,9 +145,9 @@ def _stabilised(fitted: Fitted, kernel: Decomposed, row: Row) -> Evidence:
     return Evidence(objective, "stationarity", found, same_faults([row]))
 
 
-def _rounding(fitted: Fitted, kernel: Decomposed, row: Row) -> Array:
-    """What doubles make of the equation at each item."""
-    R = kernel.root.high
+def _rounding(fitted: Fitted, kernel: FixedKernel, row: Row) -> Array:
+    """What a decomposition with doubles makes of the equation at each item."""
+    R = np.sqrt(fitted.weight)
     length = float(np.sqrt(np.sum((row.v / R) ** 2)))
     size = kernel.size + fitted.penalty()
     products = 2 * fitted.spread * size * length / R

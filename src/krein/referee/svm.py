@@ -52,8 +52,9 @@ def judge_svm(fitted: Fitted) -> Iterator[Evidence]:
         # A claim holds if it does for one way to read which eigenvalues are zero.
         best = min(evidences, key=lambda evidence: evidence.found.value)
         box, a, outputs = problem_of(fitted, row, readings[0])
-        wrong = [*faults, *best.faults, *box.intercept_faults(a, row.b, outputs)]
-        yield best._replace(faults=wrong)
+        least = _least_intercept(fitted, row) if box.total else -np.inf
+        intercept = box.intercept_faults(a, row.b, outputs, least)
+        yield best._replace(faults=[*faults, *best.faults, *intercept])
 
 
 def _method(fitted: Fitted) -> Any:
@@ -88,6 +89,22 @@ def _one_class(
     upper = np.minimum(fitted.weight, total)
     box = Box(row.y, wide(np.zeros(fitted.n)), upper, total)
     return box, row.v, outputs
+
+
+def _least_intercept(fitted: Fitted, row: Row) -> float:
+    """Intercept below which items of more than the share nu would be outside.
+
+    The optimality conditions promise that on K~ (Schoelkopf et al., 2001, proposition
+    3). On the scores that predict the model sees to it.
+    """
+    scores = fitted.outputs(fitted.K, row.c)
+    order = np.argsort(scores.f.high, kind="stable")
+    reached = np.cumsum(fitted.weight[order])
+    allowed = float(fitted.parameter("nu")) * float(fitted.weight.sum())
+    over = order[reached > allowed * (1 + 1e-12)]
+    if over.size == 0:
+        return -np.inf
+    return -float(scores.f.high[over[0]])
 
 
 def _regression(

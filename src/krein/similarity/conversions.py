@@ -31,6 +31,7 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
+import scipy.sparse
 
 from krein.arrays import Array
 from krein.words import did_you_mean
@@ -291,6 +292,23 @@ def local_scales(D: Array, neighbors: int = NEIGHBORS) -> Array:
     scale = positive[:, last]
     scale = np.where(np.isfinite(scale), scale, D.max(axis=1))
     return np.where(scale > 0.0, scale, 1.0)
+
+
+def refuse_no_distances(D: Any, name: str) -> None:
+    """Refuse what cannot be distances, of the estimator `name`."""
+    if scipy.sparse.issparse(D):
+        raise TypeError(
+            "kind='distance' needs a dense matrix: in a sparse table it is not known "
+            "how far pairs that are absent are from each other"
+        )
+    smallest = float(D.min())
+    if smallest < 0.0:
+        # scikit-learn's checks look for its first words.
+        raise ValueError(
+            f"Negative values in data passed to {name}: the smallest is "
+            f"{smallest:.3g}, and no distance is negative. If large means similar, "
+            "these are similarities: leave out kind='distance'"
+        )
 
 
 # ------------------------------------------------------------ distances in similarities
