@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse
-from scipy.spatial.distance import squareform
 from sklearn.utils.validation import check_array, validate_data
 
+from krein.arrays import items_of_condensed, square_of_condensed
 from krein.sklearn_internals import check_sample_weight, check_y
 from krein.words import warn_user
 
@@ -194,13 +194,7 @@ def as_square(D: Any, name: str = "X") -> Any:
             "distances: n items have n (n - 1) / 2. Pass a square matrix of distances, "
             "or what scipy.spatial.distance.pdist returns"
         )
-    return squareform(flat, checks=False)
-
-
-def items_of_condensed(size: int) -> int | None:
-    """Number of items whose pairs are so many, None if there is no such number."""
-    n = round((1.0 + math.sqrt(1.0 + 8.0 * size)) / 2.0)
-    return n if size > 0 and n * (n - 1) // 2 == size else None
+    return square_of_condensed(flat)
 
 
 def check_square(K: np.ndarray, name: str) -> None:

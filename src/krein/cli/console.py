@@ -27,12 +27,7 @@ from krein.kernels import Kernel
 from krein.similarity import sparse
 from krein.sklearn_internals import num_samples
 from krein.store.files import atomic_write, check_writable
-from krein.validation import (
-    as_square,
-    both_directions,
-    check_symmetric,
-    items_of_condensed,
-)
+from krein.validation import both_directions, check_symmetric
 from krein.words import few_digits, printable
 
 TWINS = "twins"  # --groups: items that are equal to each other
@@ -140,8 +135,6 @@ def _read_square(args: Options) -> Named:
     how: dict[str, Any] = {"missing": "distance" if distances else 0.0}
     how["separator"] = _separator_of(args.file, args)
     read = read_matrix(args.file, format=args.format, **how)
-    if distances:
-        read = _without_condensing(read)
     (n, m), lowest = read.data.shape, read.data.min()
     if n != m or (read.names is not None and read.columns is not None):
         has = f"has {n} rows and {m} columns; expected a square matrix of similarities"
@@ -162,18 +155,6 @@ def refuse_columns(args: Options) -> None:
                 f"--{option} is for a table of items, which a kernel compares: add "
                 "--kernel NAME"
             )
-
-
-def _without_condensing(read: Named) -> Named:
-    """Make a square matrix of distances that stand in one row or column."""
-    if 1 not in read.data.shape or read.names is not None or read.columns is not None:
-        return read
-    n = items_of_condensed(read.data.size)
-    if n is None or read.data.size < 2:
-        return read
-    note = f"{read.data.size} distances in one list: condensed ones of {n} items"
-    square = as_square(np.ravel(read.data))
-    return replace(read, data=square, notes=[*read.notes, note])
 
 
 def _separator_of(path: str, args: Options) -> str | None:
