@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import re
 from pathlib import Path
@@ -232,3 +233,19 @@ def require_for_spectral_fit(n: int) -> None:
         "Use landmarks: approximation=krein.KreinNystroem(n_components=500), or "
         "KreinNystroem before a linear model.",
     )
+
+
+def items_of_condensed(size: int) -> int | None:
+    """Number of items that have so many pairs, None if there is no such number."""
+    n = round((1.0 + math.sqrt(1.0 + 8.0 * size)) / 2.0)
+    return n if size > 0 and n * (n - 1) // 2 == size else None
+
+
+def square_of_condensed(flat: Array) -> Array:
+    """Square matrix of distances that are listed pair by pair, as ``pdist`` does."""
+    n = items_of_condensed(flat.size)
+    if n is None:
+        raise ValueError(f"{flat.size} numbers are not one for each pair of items")
+    D = np.zeros((n, n))
+    D[np.triu_indices(n, 1)] = flat
+    return D + D.T
