@@ -307,10 +307,9 @@ class FixedKernelSVC(KernelClassifier):
         """Fit all C on one fixed kernel; see `KernelModel.fit_path`."""
 
         def fit(others: dict, Cs: list[float]) -> list[FittedRows]:
-            kernel = self.candidate(others).fixed_kernel(training)
-            return svm_candidates(
-                kernel, training, target, Cs, votes_in_pairs(self, target)
-            )
+            model = self.candidate(others)
+            kernel, pairs = model.fixed_kernel(training), votes_in_pairs(model, target)
+            return svm_candidates(kernel, training, target, Cs, pairs)
 
         return along(grid, "C", fit)
 
