@@ -63,6 +63,9 @@ class Contender:
         Builds a candidate that is only ranked, where that takes less time.
     sparse : bool
         It keeps a sparse similarity sparse.
+    takes_distances : bool
+        Where the data are distances it is given these, and chooses what to make of
+        them; others get similarities.
     offered : Offered
         When it takes part without being named.
     pairs : bool
@@ -81,13 +84,16 @@ class Contender:
     make: Callable[..., Any] | None = None
     rough: Callable[..., Any] | None = None
     sparse: bool = False
+    takes_distances: bool = False
     offered: Offered = Offered.ALWAYS
     pairs: bool = False
 
     @property
     def searches(self) -> bool:
         """Whether the estimator chooses by itself: it is given the inner folds."""
-        return self.estimator.endswith("CV")
+        if not self.estimator:
+            return False
+        return not getattr(getattr(krein, self.estimator), "fits_rows", True)
 
     def build(self, **chosen: Any) -> Any:
         """Return the unfitted estimator with the chosen hyperparameters."""
@@ -137,6 +143,15 @@ _CLASSIFICATION = (
         # counted.
         params={"method": "none", "tol": 1e-3, "max_iter": 200_000},
         pairs=True,
+    ),
+    Contender(
+        name="similarity",
+        title="Similarity model",
+        about="Chooses what is made of the distances (as given, five conversions), the "
+        "fix of the spectrum and C; the best three are averaged.",
+        simplicity=2,
+        estimator="SimilarityClassifier",
+        takes_distances=True,
     ),
     Contender(
         name="average",
@@ -295,6 +310,15 @@ _REGRESSION = (
         simplicity=2,
         estimator="KreinRidge",
         grid=_penalty_grid,
+    ),
+    Contender(
+        name="similarity",
+        title="Similarity model",
+        about="Chooses what is made of the distances (as given, five conversions), the "
+        "fix of the spectrum and C; the best three are averaged.",
+        simplicity=2,
+        estimator="SimilarityRegressor",
+        takes_distances=True,
     ),
     Contender(
         name="average",
