@@ -34,6 +34,7 @@ from krein.comparison.comparison import Comparison
 from krein.comparison.contenders import CONTENDERS
 from krein.comparison.problem import Problem
 from krein.comparison.reasons import Fix, SpectrumFix, Verdict
+from krein.comparison.recommendation import default_method
 from krein.diagnostics.facts import label_p_value
 from krein.selection.folds import outer_splits
 from krein.selection.scores import log_losses, score
@@ -180,7 +181,8 @@ def tests(runs: int) -> Iterator[Line]:
             clear.append(answer.verdict is Verdict.CLEAR)
             outcome = [x.outcome for x in answer.reasons if isinstance(x, SpectrumFix)]
             fix.append(outcome == [Fix.MATTERS])
-            switched.append(answer.contender != "average")
+            default = default_method(found.ranking, indefinite=True)
+            switched.append(answer.contender != default)
         about = {
             "items": n,
             "methods": m,
