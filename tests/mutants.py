@@ -141,7 +141,7 @@ MUTANTS = [
            'params={"method": "none", "tol": 1e-3, "max_iter": 200_000,\n'
            '                "multi_class": "ovo"},',
            "tests/comparison/test_sentences.py"),
-    Mutant("comparison/sentences.py", "verdict is Verdict.NOT_TOLD_APART and highest",
+    Mutant("verdicts/sentences.py", "verdict is Verdict.NOT_TOLD_APART and highest",
            "highest", "tests/comparison/test_sentences.py"),
     Mutant("comparison/recommendation.py", '_FIXED = ("clip", "flip")',
            '_FIXED = ("average", "square", "clip", "flip")',
