@@ -101,8 +101,9 @@ def page_lines(
     yield from (f"{i}. {text}" for i, text in enumerate(said, 1))
     yield ""
     yield (
-        "The algorithms of the papers are functions: [krein.published](guide/published)."
-        " What the papers name, and where it is: `papers/coverage.md`."
+        "The algorithms of the papers are functions, in "
+        "[krein.published](guide/published.md). What the papers name, and where it is: "
+        "`papers/coverage.md`."
     )
     yield from ("", f"![Printed values against measured ones]({picture})", "")
     yield (

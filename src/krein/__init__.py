@@ -8,7 +8,7 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
-__version__ = "0.2.0"
+__version__ = "0.3.0"
 
 # Public names by the module that defines them.
 _NAMES = {
@@ -28,6 +28,7 @@ _NAMES = {
     "krein.estimators.transformers": (
         "PseudoEuclideanEmbedding SpectrumTransformer transductive_kernel"
     ),
+    "krein.estimators.similarity_model": "SimilarityClassifier SimilarityRegressor",
     "krein.estimators.spectral": "SpectrumSVC",
     "krein.estimators.spectral_svr": "SpectrumOneClassSVM SpectrumSVR",
     "krein.estimators.spectrum_cv": "SpectrumSVCCV SpectrumSVRCV",
@@ -46,7 +47,7 @@ _NAMES = {
         "SimilarityFeaturesClassifier SimilarityNeighborsClassifier"
     ),
     "krein.diagnostics": "Diagnosis Finding diagnose",
-    "krein.splitting": "SimilarityGroupSplit similarity_groups split_kernel",
+    "krein.selection.splitting": "SimilarityGroupSplit similarity_groups split_kernel",
     "krein.spectrum.repair": "Repaired nearest_psd",
     "krein.files.data_sets": "list_datasets load_dataset",
     "krein.files.sources": "FormatError Named",
@@ -69,7 +70,10 @@ def __getattr__(name: str) -> Any:
     if name == "published":
         return importlib.import_module("krein.published")
     if name not in _WHERE:
-        raise AttributeError(f"module 'krein' has no attribute {name!r}")
+        from krein.retired import NAMES
+
+        hint = f": {NAMES[name]}" if name in NAMES else ""
+        raise AttributeError(f"module 'krein' has no attribute {name!r}{hint}")
     value = getattr(importlib.import_module(_WHERE[name]), name)
     globals()[name] = value
     return value

@@ -1,18 +1,15 @@
-"""Arrays of numbers: type, sparse rows, units, threads, and the memory they need."""
+"""Arrays of numbers: type, sparse rows, units, and the memory they need."""
 
 from __future__ import annotations
 
 import os
 import re
-from contextlib import AbstractContextManager, nullcontext
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import scipy.sparse
 from numpy.typing import NDArray
-from threadpoolctl import ThreadpoolController
 
 Array = NDArray[np.float64]
 
@@ -86,28 +83,6 @@ def product_and_error(K: Any, V: Array) -> tuple[Array, Array]:
     return outputs, rounding_of_sums(support.size) * size
 
 
-@cache
-def _libraries() -> ThreadpoolController:
-    return ThreadpoolController()  # looking for them takes 15 ms
-
-
-def blas_threads(limit: int | None) -> AbstractContextManager[object]:
-    """Use at most so many threads of BLAS inside of the block; None: as they are.
-
-    Passes over tiles of a few hundred columns are many short products. On two cores
-    two threads take twice the processor time of one and no less time, and much more
-    of both when something else runs beside them.
-
-    Parameters
-    ----------
-    limit : int or None
-        Number of threads.
-    """
-    if limit is None:
-        return nullcontext()
-    return _libraries().limit(limits=limit, user_api="blas")
-
-
 _GIGABYTE = 1e9
 
 
@@ -124,16 +99,50 @@ def available_memory() -> int | None:
     return min(known) if known else None
 
 
+_UNITS = {
+    "": 1,
+    "KB": 10**3,
+    "MB": 10**6,
+    "GB": 10**9,
+    "TB": 10**12,
+    "KIB": 2**10,
+    "MIB": 2**20,
+    "GIB": 2**30,
+    "TIB": 2**40,
+}
+
+
 def parse_bytes(text: str) -> int:
-    """Read ``"500MB"``, ``"4GB"`` or a number of bytes."""
-    units = {"KB": 1e3, "MB": 1e6, "GB": 1e9, "TB": 1e12}
-    found = re.fullmatch(r"([\d.]+(?:E\+?\d+)?) *([KMGT]B)?", text.strip().upper())
+    """Read ``"500MB"``, ``"4GB"``, ``"2GiB"`` or a number of bytes.
+
+    Examples
+    --------
+    >>> parse_bytes("500MB"), parse_bytes("2 GiB"), parse_bytes("1e9")
+    (500000000, 2147483648, 1000000000)
+    """
+    found = re.fullmatch(
+        r"(\d+\.?\d*(?:E\+?\d+)?) *((?:[KMGT]I?B)?)", text.strip().upper()
+    )
     if found is None:
         raise ValueError(
-            f"a memory limit must be bytes or a number with KB, MB, GB or TB, "
-            f"got {text!r}"
+            "a memory limit must be bytes or a number with KB, MB, GB or TB (or KiB, "
+            f"MiB, GiB, TiB), got {text!r}"
         )
-    return int(float(found[1]) * units.get(found[2], 1))
+    return int(float(found[1]) * _UNITS[found[2]])
+
+
+def size_in_words(n_bytes: float) -> str:
+    """Bytes as people write them.
+
+    Examples
+    --------
+    >>> size_in_words(300_000), size_in_words(2_340_000_000), size_in_words(12)
+    ('300 kB', '2.34 GB', '12 bytes')
+    """
+    for unit, size in (("TB", 1e12), ("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
+        if n_bytes >= size:
+            return f"{n_bytes / size:.3g} {unit}"
+    return f"{n_bytes:.0f} bytes"
 
 
 def _free_memory() -> int | None:

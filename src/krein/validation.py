@@ -9,13 +9,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse
-from sklearn.utils.validation import (
-    _check_sample_weight,
-    _check_y,
-    check_array,
-    validate_data,
-)
+from sklearn.utils.validation import check_array, validate_data
 
+from krein.sklearn_internals import check_sample_weight, check_y
 from krein.words import warn_user
 
 _BLOCK = 128  # rows compared at once: their differences stay in the cache
@@ -24,6 +20,8 @@ LARGEST = 1e150  # numbers whose squares and their sums stay in the range of flo
 SMALLEST = 1e-290  # largest entry of a matrix whose rounding errors are numbers
 _LABELLED = 5000  # items among which nearest neighbours are looked for
 _FAITHFUL = 1e-8  # asymmetry that is left as it is
+_FEWEST_LABELLED = 10  # items among which nearest neighbours say anything
+_TURNED_ROUND = 6.0  # standard errors from chance, of the nearest and of the farthest
 
 
 def refuse_odd_arrays(X: Any, name: str = "X", *, missing: bool = False) -> None:
@@ -267,10 +265,10 @@ def wrong_direction(
             "items have the largest number with themselves, where a distance is zero",
             "use them as they are, without a conversion",
         )
-    if y is None or len(y) != K.shape[0] or not 10 <= len(y) <= _LABELLED:
+    if y is None or len(y) != K.shape[0] or not _FEWEST_LABELLED <= len(y) <= _LABELLED:
         return None
     near, far, chance = same_label_shares(K if kind == "similarity" else -K, y)
-    error = 6.0 * (chance * (1.0 - chance) / len(y)) ** 0.5
+    error = _TURNED_ROUND * (chance * (1.0 - chance) / len(y)) ** 0.5
     if near >= chance - error or far <= chance + error:
         return None
     other = "distances" if kind == "similarity" else "similarities"
@@ -292,6 +290,24 @@ def warn_if_distances(
         warn_user(
             f"{name} looks like a matrix of {found.seems}: {found.reason}. Repair: "
             f"{found.repair}"
+        )
+
+
+def is_nearly_diagonal(K: np.ndarray) -> bool:
+    """Whether most items are more similar to themselves than to all others together."""
+    own = np.abs(np.diagonal(K))
+    others = np.abs(K).sum(axis=1) - own
+    return bool(np.mean(others < own) > 0.5)
+
+
+def warn_if_nearly_diagonal(K: np.ndarray, predicted: np.ndarray, name: str) -> None:
+    """Warn where items like only themselves, and all held-out ones get one class."""
+    if np.unique(predicted).size == 1 and is_nearly_diagonal(K):
+        warn_user(
+            f"{name}: every held-out item was given the same class, because the "
+            "similarity is nearly diagonal: items are similar only to themselves. In "
+            "exp(-gamma d) gamma is too large; try gamma='median', or pass the "
+            "distances to SimilarityClassifier(kind='distance')"
         )
 
 
@@ -330,7 +346,7 @@ def check_targets(y: Any, estimator: Any, *, numeric: bool = False) -> np.ndarra
     refuse_mask(y, "y")
     refuse_missing_targets(y)
     with numbers_that_fit("y"):
-        return _check_y(y, y_numeric=numeric, estimator=estimator)
+        return check_y(y, y_numeric=numeric, estimator=estimator)
 
 
 def refuse_missing_targets(y: Any) -> None:
@@ -374,7 +390,7 @@ def check_weights(
     weight = class_weight
     if sample_weight is not None:
         refuse_odd_arrays(sample_weight, "sample_weight")
-        weight = _check_sample_weight(
+        weight = check_sample_weight(
             sample_weight, np.empty((n, 1)), dtype=float, ensure_non_negative=True
         )
         weight = weight if class_weight is None else weight * class_weight

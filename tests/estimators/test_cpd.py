@@ -19,8 +19,9 @@ from krein import (
     check_certificate,
     thin_plate_kernel,
 )
-from krein.estimators._search import split_scores
 from krein.kernels import rbf_kernel
+from krein.selection.scores import split_scores
+from tests.reference.digits import cpd_gap
 
 
 @pytest.fixture(scope="module")
@@ -209,10 +210,62 @@ def test_no_room_for_the_kernel_names_the_remedy(rng):
     assert model.objective_[0] == 10.0
     assert check_certificate(model, X, y).holds
     X = rng.standard_normal((40, 20))
-    with pytest.raises(
-        ValueError, match=r"dimensions of 8 basis points.*raise n_basis"
-    ):
+    with pytest.raises(ValueError, match=r"on the 8 basis points.*raise n_basis"):
         CPDSVC(n_basis=8).fit(X, np.arange(40) % 2)
+
+
+@pytest.mark.parametrize("exponent", [2, 3, 4, 5])
+def test_repeated_items_count_once_against_the_polynomials(rng, exponent):
+    """With as many distinct items as monomials only f = 0 is left, and one more is one
+    function: the model of the distinct items with the numbers of copies as weights.
+    """
+    degree = exponent // 2 if exponent % 2 == 0 else (exponent - 1) // 2
+    copies, signs = [3, 1, 4, 2, 1], [1, 0, 1, 0, 1]
+    items, y = rng.standard_normal((5, 1)), np.array(signs)
+    for distinct in (degree + 1, degree + 2):
+        weight = copies[:distinct]
+        X, labels = items[:distinct], y[:distinct]
+        repeated = np.repeat(X, weight, axis=0), np.repeat(labels, weight)
+        model = CPDSVC(polynomial="zero", exponent=exponent)
+        values = CPDRegressor(polynomial="zero", exponent=exponent, tol=1e-6)
+        if distinct == degree + 1:
+            with pytest.warns(UserWarning, match="leaves only f = 0.*distinct items"):
+                model.fit(*repeated)
+            assert not model.decision_function(X).any()
+            assert model.objective_[0] == sum(weight)
+            with pytest.raises(ValueError, match="equal items count once"):
+                clone(model).set_params(n_basis=sum(weight) - 1).fit(*repeated)
+        else:
+            model.fit(*repeated)
+            wanted = clone(model).fit(X, labels, sample_weight=weight)
+            scores = model.decision_function(NEW[:, :1])
+            np.testing.assert_allclose(
+                scores, wanted.decision_function(NEW[:, :1]), atol=1e-8
+            )
+            assert np.abs(scores).max() > 1e-3
+            values.fit(*repeated)
+            wanted = clone(values).fit(X, labels, sample_weight=weight)
+            same = values.predict(NEW[:, :1]), wanted.predict(NEW[:, :1])
+            np.testing.assert_allclose(*same, atol=1e-8)
+            assert check_certificate(model, *repeated).holds
+
+
+def test_two_points_that_are_repeated_are_no_indefinite_kernel():
+    X, y = [[-1.0], [1.0], [-1.0], [1.0], [1.0]], [0, 1, 0, 1, 1]
+    with pytest.warns(UserWarning, match="leaves only f = 0 on 5 samples"):
+        model = CPDSVC(polynomial="zero").fit(X, y)
+    assert not model.decision_function(X).any()
+
+
+@pytest.mark.parametrize("seed", [2639, 3011, 5114, 5288, 7436, 7670])
+def test_a_step_without_gain_that_corrects_the_set_is_not_the_last(seed):
+    """Outliers far outside leave the margin by rounding, and stop the line search."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_t(0.7, (40, 2))
+    y = X[:, 0] + rng.standard_normal(40) > 0
+    model = CPDSVC(alpha=[1e-3, 0.1][seed // 3 % 3], scale=False).fit(X, y)
+    assert model.result_.converged
+    assert -1e-15 <= cpd_gap(model, X, y) <= model.result_.certificate.relative
 
 
 @pytest.mark.filterwarnings("ignore:polynomial='zero' leaves only")
@@ -428,7 +481,7 @@ def test_regressor_weights_and_zero_polynomial(rng):
         np.testing.assert_allclose(repeated.predict(NEW), weighted, atol=1e-7)
 
 
-@pytest.mark.filterwarnings("ignore:CPDSVC did not reach")
+@pytest.mark.filterwarnings("ignore:CPDSVC (did not reach|is solved to)")
 def test_tiny_alpha_warns_and_still_answers(moons):
     X, y = moons
     with pytest.warns(ConvergenceWarning, match="below the rounding error"):
@@ -546,7 +599,7 @@ def test_gap_counts_what_rounding_leaves_of_the_constraints(seed, polynomial):
     D, y = -np.abs(X[:, None] - X).sum(axis=2), np.array([0, 1, 0, 1, 1, 0, 0, 1])
     P = np.hstack([np.ones((8, 1)), X / np.abs(X).max()])
     model = CPDSVC(alpha=3.6e-8, kernel="precomputed", polynomial=polynomial)
-    with pytest.warns(ConvergenceWarning, match="did not reach tol"):
+    with pytest.warns(UserWarning, match="solved to rounding"):
         model.fit(D, y, P=P)
     found = check_certificate(model, D, y, P=P)
     assert found.holds, found.text

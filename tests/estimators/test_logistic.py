@@ -10,7 +10,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import cross_val_score
 
 from krein import KreinLogisticRegression, KreinLogisticRegressionCV, tl1_kernel
-from krein.estimators._search import split_scores
+from krein.selection.scores import split_scores
 
 SETS = [
     "monks1",

@@ -57,8 +57,8 @@ def younger_models():
     yield krein.DistanceTransformer().fit(distances)
     yield krein.PCoA().fit(distances)
     y = np.arange(24) % 2
-    yield krein.SpectrumSVCCV([1.0], gains=["flip"], cv=2).fit(np.exp(-distances), y)
-    yield krein.SpectrumSVRCV([1.0], gains=["flip"], cv=2).fit(np.exp(-distances), y)
+    yield krein.SpectrumSVCCV([1.0], fixes=["flip"], cv=2).fit(np.exp(-distances), y)
+    yield krein.SpectrumSVRCV([1.0], fixes=["flip"], cv=2).fit(np.exp(-distances), y)
     y = np.arange(24) % 3
     yield krein.HitClassifier().fit(hits, y)
     yield krein.HitClassifier(LogisticRegression()).fit(hits, y)

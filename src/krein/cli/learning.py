@@ -18,7 +18,7 @@ from krein.comparison.problem import Problem, as_matrix, make_problem
 from krein.diagnostics.findings import duplicate_groups
 from krein.files.sources import FormatError, Named
 from krein.kernels import KERNELS, as_kernel, list_kernels
-from krein.splitting import similarity_groups
+from krein.selection.splitting import similarity_groups
 from krein.validation import is_continuous, wrong_direction
 from krein.words import did_you_mean
 

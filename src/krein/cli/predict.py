@@ -14,8 +14,14 @@ from sklearn.metrics import accuracy_score, r2_score
 
 from krein import DistanceTransformer, load_model
 from krein.cli import Options, console
-from krein.cli.console import as_rows, label_title, last_step, print_note, write_csv
-from krein.cli.fit import places
+from krein.cli.console import (
+    as_rows,
+    label_title,
+    last_step,
+    places,
+    print_note,
+    write_csv,
+)
 from krein.cli.learning import as_numbers
 from krein.comparison.yardsticks import most_similar
 from krein.files.hit_table import read_hits

@@ -13,9 +13,11 @@ from sklearn.utils.validation import check_array, check_consistent_length, colum
 from krein import validation
 from krein.arrays import Array, require_for
 from krein.diagnostics import facts as looks
-from krein.diagnostics.findings import Evidence, Finding, advise, find, texts
-from krein.kernels.distances import median_distance
+from krein.diagnostics.advice import advise
+from krein.diagnostics.findings import Evidence, Finding, find
+from krein.similarity.conversions import median_distance
 from krein.similarity.sparse import SparseSimilarity, check_sparse_rows
+from krein.threads import threads_by_size
 
 _NEARLY_PSD = 0.01
 _ROUNDING = 1e-8
@@ -140,6 +142,7 @@ class Diagnosis:
         return plot_spectrum(self.eigenvalues, self.negative_part.noise_edge, ax=ax)
 
 
+@threads_by_size
 def diagnose(
     K: Any,
     y: Any = None,
@@ -201,6 +204,7 @@ def diagnose(
     )
 
 
+@threads_by_size
 def find_in(K: Any, y: Any = None, X: Any = None) -> list[Finding]:
     """Return the findings of `diagnose` alone, which seldom need the spectrum."""
     return find(_look_at(K, y, X, "similarity"))
@@ -263,8 +267,16 @@ def _check_matrix(K: Any) -> tuple[Array, int]:
     return K, int(missing.sum())
 
 
+_NEGATIVE_PART = {
+    "none": "none",
+    "noise": "looks like symmetric noise",
+    "structure": "has structure",
+    "unclear": "noise or structure: not clear",
+}
+
+
 def _describe(part: looks.NegativePart) -> str:
-    words = texts()["negative-part"][part.verdict]
+    words = _NEGATIVE_PART[part.verdict]
     details = []
     if part.noise_edge is not None:
         details.append(f"{part.outside} beyond the noise edge {part.noise_edge:.3g}")

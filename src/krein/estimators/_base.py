@@ -9,25 +9,18 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from dataclasses import KW_ONLY
-from typing import Any
+from inspect import signature
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.validation import (
-    _check_feature_names,
-    _check_n_features,
-    _num_samples,
-    check_array,
-    check_is_fitted,
-    validate_data,
-)
+from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from krein.arrays import Array, require_for_spectral_fit
 from krein.declarations import Documented, Fitted, declares_parameters, without_state
 from krein.estimators._sparse import Sparsifiable
-from krein.estimators._training import FittedRows, Training, positive_part
 from krein.items import LazyRows, columns_of_rows, take
 from krein.kernels.blocks import kernel_matrix
 from krein.kernels.registry import Kernel, as_kernel, items_for
@@ -38,6 +31,15 @@ from krein.similarity.sparse import (
     check_sparse_rows,
     check_sparse_similarity,
 )
+from krein.sklearn_internals import (
+    check_feature_names,
+    check_n_features,
+    num_samples,
+    says_not_a_number,
+    says_other_width,
+)
+from krein.threads import rows_of, threads_for
+from krein.training import FittedRows, Training, positive_part
 from krein.validation import (
     check_similarity,
     check_targets,
@@ -66,6 +68,9 @@ class KernelModel(Sparsifiable, Documented):
     random_state: Any = None
     verbose: int = 0
 
+    # Whether `fit_rows` and `fit_path` fit candidates; False in a class that searches.
+    fits_rows: ClassVar[bool] = True
+
     _fitted_state = Fitted.state(
         Fitted("n_features_in_", "integer", needed=False),
         Fitted("feature_names_in_", "labels", needed=False),
@@ -76,6 +81,11 @@ class KernelModel(Sparsifiable, Documented):
     def _precomputed(self) -> bool:
         return isinstance(self.kernel, str) and self.kernel == "precomputed"
 
+    @property
+    def _items_kernel(self) -> Any:
+        """The kernel that says what form items have."""
+        return getattr(self, "kernel", "precomputed")
+
     def __sklearn_tags__(self):
         """Declare a square precomputed matrix to splitters, and object input."""
         tags = super().__sklearn_tags__()
@@ -84,7 +94,7 @@ class KernelModel(Sparsifiable, Documented):
 
     def _takes_vectors(self, X: Any) -> bool:
         """Tell rows of numbers from lists of strings, series, graphs, matrices."""
-        kernel = self.kernel
+        kernel = self._items_kernel
         if not self._precomputed:
             kernel = as_kernel(kernel, None)
         if isinstance(kernel, Kernel):
@@ -103,13 +113,13 @@ class KernelModel(Sparsifiable, Documented):
     def _check_items(self, X: Any, *, reset: bool) -> Any:
         """Validate rows of numbers as scikit-learn does; keep objects as they are."""
         if isinstance(X, LazyRows):  # checked where they are computed
-            _check_n_features(self, X, reset=reset)
+            check_n_features(self, X, reset=reset)
             return X
         given = X
         if not self._precomputed:  # several kernels take their items as they are
-            X = items_for(getattr(self, "kernel", "precomputed"), X)
+            X = items_for(self._items_kernel, X)
         if isinstance(X, list) and X and isinstance(X[0], tuple):  # rows of a table
-            _check_feature_names(self, given, reset=reset)
+            check_feature_names(self, given, reset=reset)
         if scipy.sparse.issparse(X) and self._precomputed:
             return self._check_sparse(X, reset=reset)
         if self._precomputed and hasattr(X, "columns"):
@@ -121,27 +131,27 @@ class KernelModel(Sparsifiable, Documented):
                 with numbers_that_fit("X"):
                     return validate_data(self, X, reset=reset, dtype=np.float64)
             except ValueError as error:
-                if self._precomputed and "features, but" in str(error):
+                if self._precomputed and says_other_width(error):
                     raise ValueError(
                         f"{error}: with kernel='precomputed' pass similarities of new "
                         "items (rows) to the training items (columns), in the order "
                         "of fit"
                     ) from None
-                if self._precomputed and "could not convert string" in str(error):
+                if self._precomputed and says_not_a_number(error):
                     raise ValueError(
                         f"X holds text ({error}), but kernel='precomputed' expects a "
                         "matrix of similarities: for strings choose a kernel by name, "
                         "e.g. kernel='edit' (krein.list_kernels() has them all)"
                     ) from None
                 raise
-        if _num_samples(X) < 1:
+        if num_samples(X) < 1:
             raise ValueError("X has no items; at least one is required")
         return X
 
     def _check_sparse(self, X: Any, *, reset: bool) -> Any:
         """Validate sparse similarities; absent ones are 0."""
         rows = check_sparse_rows(X)
-        _check_n_features(self, rows, reset=reset)
+        check_n_features(self, rows, reset=reset)
         return rows
 
     def _check_y(self, y: Any, *, numeric: bool = False) -> np.ndarray:
@@ -159,7 +169,7 @@ class KernelModel(Sparsifiable, Documented):
             K = check_similarity(X, name="X", symmetrize=self.symmetrize, given=dtype)
             warn_if_distances(K, "X")
             return Similarities(K), {"X_fit_": None}
-        require_for_spectral_fit(_num_samples(X))
+        require_for_spectral_fit(num_samples(X))
         kernel = self._settled_kernel(X, kept)
         K = kernel_matrix(kernel, X, X)
         K = check_similarity(K, name="kernel(X, X)", symmetrize=self.symmetrize)
@@ -183,12 +193,12 @@ class KernelModel(Sparsifiable, Documented):
         if self._precomputed:
             return X if self.support_.size == X.shape[1] else X[:, self.support_]
         if self.support_.size == 0:
-            return np.empty((_num_samples(X), 0))
+            return np.empty((num_samples(X), 0))
         return kernel_matrix(self.kernel_, X, self._support_items())
 
     def _support_items(self) -> Any:
         """Training items that matter (`support_`); landmarks are kept alone."""
-        if self.support_.size == _num_samples(self.X_fit_):
+        if self.support_.size == num_samples(self.X_fit_):
             return self.X_fit_
         return take(self.X_fit_, self.support_)
 
@@ -269,29 +279,64 @@ class KernelModel(Sparsifiable, Documented):
             for row, result in enumerate(results):
                 place = f"machine {row + 1} of {len(results)}"
                 sys.stderr.write(f"{type(self).__name__}, {place}: {result.sentence}\n")
-        for message in self._complaints(results):
+        complaints = self._complaints(results)
+        for message in complaints:
             warn_user(message, ConvergenceWarning)
+        rounded = [r for r in results if r.is_solved_to_rounding(self.tol)]
+        if rounded and not complaints:
+            warn_user(self._remark(_worst(rounded)))
 
     def _complaints(self, results: Sequence[Result]) -> list[str]:
         """What to say about results that did not reach the tolerance."""
-        bad = [r for r in results if r.status in ("max_iter", "diverged")]
+        unfinished = ("stalled", "max_iter", "diverged")
+        bad = [
+            result
+            for result in results
+            if result.status in unfinished
+            and not result.is_solved_to_rounding(self.tol)
+        ]
         if not bad:
             return []
-        worst = max(bad, key=lambda result: result.certificate.relative)
+        worst = _worst(bad)
+        advice = "Raise max_iter or tol"
+        if worst.status == "stalled":
+            advice = f"More iterations do not help. {self._advice()}"
         return [
             f"{type(self).__name__} did not reach tol={self.tol:g}: status "
             f"{worst.status!r} after {worst.n_iter} iterations, relative "
-            f"{worst.certificate.kind} {worst.certificate.relative:.2g}. Raise "
-            "max_iter or tol"
+            f"{worst.certificate.kind} {worst.certificate.relative:.2g}. {advice}"
         ]
+
+    def _remark(self, result: Result) -> str:
+        """What to say of a result that is solved, but for the rounding that counts."""
+        certificate = result.certificate
+        own = certificate.relative - certificate.rounding
+        return (
+            f"{type(self).__name__} is solved to rounding: the solver's own relative "
+            f"{certificate.kind} is {own:.1g}, but with the rounding errors of this "
+            f"similarity only {certificate.relative:.2g} can be claimed, above "
+            f"tol={self.tol:g}. {self._advice()}"
+        )
+
+    def _advice(self) -> str:
+        """What helps where rounding allows no further step."""
+        solver = signature(type(self)).parameters.get("solver")
+        if solver is not None and self.get_params()["solver"] != solver.default:
+            return f"Use solver={solver.default!r}, which goes on"
+        softer = "lower C" if hasattr(self, "C") else "raise alpha"
+        return (
+            f"Divide the similarity by its size, or remove outliers from it, {softer} "
+            "or raise tol"
+        )
 
     def _decision_rows(self, X: Any, **further: Any) -> Array:
         """Decision values (n_new, n_rows): the one predict of the library."""
         check_is_fitted(self, "dual_coef_")
         self._refuse_diverged()
-        values = self._outputs(X, **further)
-        values += self.intercept_
-        return self._add_polynomial(values, X, **further)
+        with threads_for(rows_of(X), self.support_.size):
+            values = self._outputs(X, **further)
+            values += self.intercept_
+            return self._add_polynomial(values, X, **further)
 
     def _outputs(self, X: Any, **further: Any) -> Array:
         """Return the part that the coefficients make; rules not linear override it."""
@@ -326,8 +371,8 @@ class KernelModel(Sparsifiable, Documented):
         return getattr(self, "approximation", None)
 
     @property
-    def _blas_threads(self) -> int | None:
-        return None if self._approximation is None else 1
+    def _on_one_thread(self) -> bool:  # type: ignore[override]
+        return self._approximation is not None
 
     def _prepared(self, items: Any, dtype: Any, weight: Array | None) -> Training:
         """Similarities of checked items of positive weight, or an approximation."""
@@ -363,6 +408,10 @@ class KernelModel(Sparsifiable, Documented):
         facts["approximation_error_"] = found.error
         facts["X_fit_"] = None if self._precomputed else take(items, positions)
         return Training(found.low_rank, weight, kept, source.shape[0], positions, facts)
+
+
+def _worst(results: Sequence[Result]) -> Result:
+    return max(results, key=lambda result: result.certificate.relative)
 
 
 def landmark_columns(estimator: Any, X: Any, landmarks: np.ndarray) -> Array:

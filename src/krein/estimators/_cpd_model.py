@@ -10,12 +10,11 @@ from typing import Any
 
 import numpy as np
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import _num_samples, check_array
+from sklearn.utils.validation import check_array
 
 from krein.arrays import Array, product_and_error, require_for
 from krein.declarations import COEFFICIENTS, RESULTS, Fitted, declares_parameters
 from krein.estimators._base import KernelModel
-from krein.estimators._training import FittedRows, Row, Training, positive_part
 from krein.items import take
 from krein.kernels.registry import Kernel, as_kernel
 from krein.kernels.splines import monomials
@@ -34,6 +33,8 @@ from krein.machines.losses import Loss
 from krein.published.algorithm_1 import as_printed
 from krein.result import Result
 from krein.similarity.matrix import Similarities
+from krein.sklearn_internals import num_samples
+from krein.training import FittedRows, Row, Training, positive_part
 from krein.validation import check_similarity
 
 _WORK = "a conditionally positive definite fit"
@@ -71,7 +72,7 @@ class PlacedKernel:
     def polynomials(self, X: Any) -> Array:
         """Monomials of the placed items, constant first."""
         if self.center is None:
-            return np.ones((_num_samples(X), self.degree + 1))
+            return np.ones((num_samples(X), self.degree + 1))
         return monomials(self.place(X), self.degree)
 
 
@@ -159,7 +160,7 @@ class CPDModel(KernelModel):
 
     def _check_items(self, X: Any, *, reset: bool) -> Any:
         items = super()._check_items(X, reset=reset)
-        if reset and _num_samples(items) < 2:
+        if reset and num_samples(items) < 2:
             raise ValueError("at least 2 samples are required, got 1 sample")
         return items
 
@@ -174,7 +175,7 @@ class CPDModel(KernelModel):
         if P is not None:
             raise ValueError("P is given with kernel='precomputed' only")
         items = X if kept is None else take(X, kept)
-        n = _num_samples(items)
+        n = num_samples(items)
         kernel, degree = self._kernel_and_degree()
         if self._takes_vectors(X):
             w = np.ones(n) if weight is None else weight
@@ -193,7 +194,7 @@ class CPDModel(KernelModel):
         return CPDTraining(
             weight,
             kept,
-            _num_samples(X),
+            num_samples(X),
             K=Similarities(placed, kernel),
             facts={"kernel_": placing, "X_fit_": X},
             P=placing.polynomials(items),
@@ -204,13 +205,20 @@ class CPDModel(KernelModel):
     def _space(self, training: CPDTraining, polynomial: str) -> Space:
         """Build the function space of the samples."""
         Q, free = Polynomials.fit(training.P, training.weights), polynomial == "free"
+        space = self._function_space(training, Q, free)
+        if space.holds_zero_only:
+            warnings.warn(
+                f"polynomial='zero' leaves only f = 0 on {training.size} samples: they "
+                "have as many distinct items as there are monomials. Use more distinct "
+                "items, exponent=1 or polynomial='free'",
+                stacklevel=2,
+            )
+        return space
+
+    def _function_space(
+        self, training: CPDTraining, Q: Polynomials, free: bool
+    ) -> Space:
         if Q.Q.shape[1] == training.size:
-            if not free:
-                warnings.warn(
-                    f"polynomial='zero' leaves only f = 0 on {training.size} samples: "
-                    "use more samples than monomials, exponent=1 or polynomial='free'",
-                    stacklevel=2,
-                )
             return polynomial_space(Q, free=free)
         if self.n_basis is not None and self.n_basis < training.size:
             rng = check_random_state(self.random_state)
@@ -344,6 +352,5 @@ def _on_raw_kernel(
     if space.free is not None:  # P'c = 0 holds to rounding
         excess, off = space.free.excess(c if dual is None else dual)
         least -= 2.0 * problem.lam * float(abs(p @ excess) + np.abs(p) @ off)
-    return result.certified(
-        problem.certificate(value, least - spread), tol, value=value
-    )
+    bound = max(least, 0.0) - spread
+    return result.certified(problem.certificate(value, bound), tol, value=value)

@@ -9,7 +9,6 @@ from functools import partial
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.utils._param_validation import StrOptions
 
 from krein.arrays import Array
 from krein.declarations import (
@@ -21,20 +20,16 @@ from krein.declarations import (
     replaces_state,
 )
 from krein.estimators._cpd_model import CPDModel, CPDTraining, cpd_row, solve_path
-from krein.estimators._probability import calibrated
-from krein.estimators._search import along, check_grid, out_of_fold
 from krein.estimators._tasks import KernelClassifier
-from krein.estimators._training import (
-    Classes,
-    FittedRows,
-    Training,
-    as_labels,
-    inner_folds,
-    ravel_rows,
-)
 from krein.machines.cpd_space import Polynomials
 from krein.machines.losses import LOSSES
 from krein.machines.separation import separable
+from krein.selection.calibration import calibrated
+from krein.selection.folds import inner_folds
+from krein.selection.search import along, check_grid, out_of_fold
+from krein.sklearn_internals import StrOptions
+from krein.threads import rows_of, threads_for
+from krein.training import Classes, FittedRows, Training, as_labels, ravel_rows
 
 # Models that only score a fold are solved to this relative gap.
 _FOLD_TOL = 1e-6
@@ -378,9 +373,10 @@ class CPDSVC(CPDClassifier):
         check_grid(alphas, "alphas")
         first = cls(**{**params, "alpha": alphas[0]})
         first._validate_params()
-        training, target = first._start(X, y, sample_weight, P=P)
-        polynomial = first._choose_polynomial(training, target)
-        path = first._path_rows(training, target, alphas, polynomial)
+        with threads_for(rows_of(X)):
+            training, target = first._start(X, y, sample_weight, P=P)
+            polynomial = first._choose_polynomial(training, target)
+            path = first._path_rows(training, target, alphas, polynomial)
         fitted = []
         for alpha, rows in zip(alphas, path, strict=True):
             model = copy(first).set_params(alpha=alpha)

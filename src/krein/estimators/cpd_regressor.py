@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any, Self
 
-from sklearn.utils._param_validation import StrOptions
-
 from krein.arrays import Array
 from krein.declarations import (
     CONSTRAINTS,
@@ -15,8 +13,9 @@ from krein.declarations import (
 )
 from krein.estimators._cpd_model import CPDModel, CPDTraining, cpd_row, solve_path
 from krein.estimators._tasks import KernelRegressor
-from krein.estimators._training import FittedRows, Training, Values
 from krein.machines.losses import Squared
+from krein.sklearn_internals import StrOptions
+from krein.training import FittedRows, Training, Values
 
 
 @declares_parameters

@@ -9,7 +9,6 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.special import expit, softmax
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import StrOptions
 
 from krein.arrays import Array
 from krein.declarations import CONSTRAINTS, COUNT, declares_parameters
@@ -25,14 +24,15 @@ from krein.estimators._logistic_plan import (
     split_rows,
 )
 from krein.estimators._tasks import KernelClassifier
-from krein.estimators._training import Classes, FittedRows, Row, Training
-from krein.estimators.spectral import unit_of
 from krein.machines.logistic import IndefiniteLogistic, uniqueness_threshold
 from krein.machines.newton_logistic import krein_gd, newton_logistic
 from krein.published.concave_convex import CCCP_DEFAULTS, cccp_logistic
 from krein.result import Result
 from krein.similarity.matrix import Similarities
+from krein.sklearn_internals import StrOptions
 from krein.spectrum.decomposition import norm_bound
+from krein.spectrum.fixed_kernel import unit_of
+from krein.training import Classes, FittedRows, Row, Training
 
 # Of a search, for a similarity whose mean diagonal entry is one.
 _ALPHAS = tuple(float(alpha) for alpha in np.logspace(1, -4, 6))
@@ -66,7 +66,7 @@ class LogisticModel(KernelClassifier):
 
         Those that `indefinite` would raise are one candidate.
         """
-        unit = unit_of(training.K.treated("none"), training.weight)
+        unit = unit_of(training.K.fixed_kernel("none"), training.weight)
         alphas = unit * np.array(_ALPHAS)
         if self.indefinite == "raise-alpha":
             columns = target.n if self._joint(target.n) else 1
@@ -117,7 +117,9 @@ class LogisticModel(KernelClassifier):
         )
         if self.indefinite != "flip" or ratio < 1.0:
             return Plan(K, alpha, ratio, None, spectrum)
-        flip = K.treated("flip", weight=weight, spectrum=spectrum or K.spectrum(weight))
+        flip = K.fixed_kernel(
+            "flip", weight=weight, spectrum=spectrum or K.spectrum(weight)
+        )
         spectrum = None if spectrum is None else spectrum.map(np.abs)
         flipped = Similarities(flip.kernel())
         return Plan(flipped, alpha, ratio, flip, spectrum)
@@ -137,11 +139,11 @@ class LogisticModel(KernelClassifier):
         for targets in self._targets(target):
             part = start[:, len(rows) : len(rows) + targets.shape[1]]
             result = self._solve(plan, training, targets, part)
-            rows += split_rows(result, plan.treated)
+            rows += split_rows(result, plan.fixed_kernel)
         facts = {
             "alpha_used_": plan.alpha,
             "unique_": plan.unique,
-            "flipped_": plan.treated is not None,
+            "flipped_": plan.fixed_kernel is not None,
             "ratio_": np.full(target.n_rows, plan.ratio),
         }
         return FittedRows(rows, facts)

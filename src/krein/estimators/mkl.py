@@ -11,11 +11,11 @@ import numpy as np
 from krein.arrays import Array
 from krein.declarations import CONSTRAINTS, NOT_NEGATIVE, Fitted, declares_parameters
 from krein.estimators._tasks import KernelClassifier
-from krein.estimators._training import Classes, FittedRows, Row, Training, positive_part
 from krein.kernels.registry import Kernel, as_kernel
 from krein.machines.box import BalancedBox
 from krein.machines.mkl import MKLWeights, check_psd, kernel_weights, svm_at
 from krein.similarity.matrix import Views, as_views
+from krein.training import Classes, FittedRows, Row, Training, positive_part
 from krein.validation import check_similarity
 
 

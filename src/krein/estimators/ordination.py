@@ -8,7 +8,6 @@ from typing import Any, Self
 import numpy as np
 import scipy.linalg
 from sklearn.base import ClassNamePrefixFeaturesOutMixin
-from sklearn.utils._param_validation import StrOptions
 
 from krein.arrays import Array
 from krein.declarations import (
@@ -19,7 +18,9 @@ from krein.declarations import (
     replaces_state,
 )
 from krein.estimators.transformers import SquareInput
+from krein.sklearn_internals import StrOptions
 from krein.spectrum.decomposition import Spectrum, is_psd
+from krein.threads import threads_for
 from krein.validation import ROUNDING, looks_like_similarities
 
 
@@ -193,7 +194,8 @@ class PCoA(ClassNamePrefixFeaturesOutMixin, SquareInput):
         other[np.arange(len(D)), nearest] = D.min(axis=1) > 0.0
         squares = _corrected(D, other, self.correction_, self.correction)
         B = _centred(squares, squares.mean(axis=1), self.squared_means_)
-        return B @ self.projection_
+        with threads_for(*B.shape):
+            return B @ self.projection_
 
 
 def _check_distances(D: Array) -> Array:

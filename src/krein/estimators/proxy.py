@@ -7,26 +7,19 @@ from dataclasses import KW_ONLY
 from typing import Any
 
 import numpy as np
-from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from krein.arrays import Array
 from krein.declarations import CONSTRAINTS, Fitted, declares_parameters
 from krein.estimators._proxy_options import SOLVERS, default_grid, split_options
-from krein.estimators._search import RANKED
 from krein.estimators._tasks import KernelClassifier
-from krein.estimators._training import (
-    Classes,
-    FittedRows,
-    Row,
-    Training,
-    ravel_rows,
-    starting_rows,
-)
 from krein.machines._loop import report
 from krein.machines.box import BalancedBox
 from krein.machines.new_points import RULES, Proxy, checked_batch, linear_coef
 from krein.machines.proxy import ProxySVM
+from krein.selection.search import RANKED
+from krein.sklearn_internals import StrOptions
+from krein.training import Classes, FittedRows, Row, Training, ravel_rows, starting_rows
 
 
 @declares_parameters
@@ -119,7 +112,7 @@ class ProxySVC(KernelClassifier):
     Where f(0) = rho ||(K0)_-||^2 exceeds about 1e6 times f(alpha) - f(0), as for a
     large negative part with large rho and C, the objective is a plane that ends in a
     wall, along which steps are small. The fit may end before `tol`. It says so: a
-    ConvergenceWarning, the status ``"max_iter"`` in `result_`, a feasible `alpha_`, and
+    ConvergenceWarning, the status ``"stalled"`` in `result_`, a feasible `alpha_`, and
     in `duality_gap_` the bound that was reached.
 
     References

@@ -23,6 +23,7 @@ from krein.similarity.matrix import Similarities
 from krein.spectrum.decomposition import Spectrum
 from krein.spectrum.fixed_kernel import FixedKernel
 from krein.spectrum.fixes import SPAN, Fix, as_fix
+from krein.threads import threads_for
 from krein.validation import (
     check_similarity,
     numbers_that_fit,
@@ -169,12 +170,12 @@ class SpectrumTransformer(ClassNamePrefixFeaturesOutMixin, SquareInput):
         K = self._check_square(X)
         matrix, record = Similarities(K), as_fix(self.method)
         spectrum = matrix.spectrum() if record.needs == "spectrum" else None
-        treated = matrix.treated(record, self.t, spectrum=spectrum)
-        self.transform_ = treated.stored()
+        fixed_kernel = matrix.fixed_kernel(record, self.t, spectrum=spectrum)
+        self.transform_ = fixed_kernel.stored()
         self.eigenvalues_ = None if spectrum is None else spectrum.eigenvalues
         self._n_features_out = K.shape[0]
         self.left_out_ = self._share_left_out(record)
-        return treated
+        return fixed_kernel
 
     def _share_left_out(self, record: Fix) -> float:
         """Norm of the training matrix along eigenvectors that new rows do not see."""
@@ -224,7 +225,9 @@ class SpectrumTransformer(ClassNamePrefixFeaturesOutMixin, SquareInput):
         ndarray of shape (n_new, n_train)
         """
         check_is_fitted(self, "transform_")
-        return self.transform_.rows(self._check_rows(X))
+        K = self._check_rows(X)
+        with threads_for(*K.shape):
+            return self.transform_.rows(K)
 
 
 @declares_parameters
@@ -322,7 +325,9 @@ class PseudoEuclideanEmbedding(ClassNamePrefixFeaturesOutMixin, SquareInput):
         -------
         ndarray of shape (n_new, n_components)
         """
-        return self._check_rows(X) @ self.projection_
+        K = self._check_rows(X)
+        with threads_for(*K.shape):
+            return K @ self.projection_
 
 
 def transductive_kernel(

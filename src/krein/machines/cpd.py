@@ -41,6 +41,8 @@ _ROUGH = 1e-2
 # A damped step is taken where it closes this share of the gap of the full one.
 _BETTER = 0.1
 _ROUNDING = 1e-9
+# So many steps in a row without gain end a run: rounding allows no more.
+_IDLE = 5
 # A system may leave this share of `tol` in the objective.
 _FINE = 1e-6
 
@@ -195,7 +197,7 @@ def _from_sample(problem: CPDProblem, max_iter: int) -> tuple[Array, Array]:
 
 def _steps(problem: CPDProblem, point: Point, tol: float) -> Iterator[Iterate]:
     bound = 0.0  # every loss is non-negative
-    settled = False
+    settled, idle = False, 0
     while True:
         model = problem.loss.system(point.f, problem.lam)
         s = model[0]
@@ -210,7 +212,10 @@ def _steps(problem: CPDProblem, point: Point, tol: float) -> Iterator[Iterate]:
         settled = _same_set(problem, new.f, s)
         if not settled:
             new = _damped(problem, point, new, bound)
-            settled = new.value >= point.value  # rounding: no step improves
+            # A step without gain may have corrected the set: an outlier that rounding
+            # put outside of the margin stops the line search, and is back after it.
+            idle = idle + 1 if new.value >= point.value else 0
+            settled = idle > 0 and (idle == _IDLE or not _changes(problem, new.f, s))
         if not settled or new.value <= point.value * (1 + _ROUNDING):
             point = new
 
@@ -253,8 +258,12 @@ def _full_step(
 
 
 def _same_set(problem: CPDProblem, f: Array, s: np.ndarray) -> bool:
-    again = problem.loss.system(f, problem.lam)[0]
-    return s.size < problem.n and np.array_equal(s, again)
+    return s.size < problem.n and not _changes(problem, f, s)
+
+
+def _changes(problem: CPDProblem, f: Array, s: np.ndarray) -> bool:
+    """Whether the active samples at outputs f are others than s."""
+    return not np.array_equal(s, problem.loss.system(f, problem.lam)[0])
 
 
 def _damped(problem: CPDProblem, old: Point, new: Point, bound: float) -> Point:

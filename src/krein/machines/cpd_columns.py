@@ -216,30 +216,37 @@ def _by_gradients(K: Array, system: System) -> Array | None:
 
 
 def _by_factor(K: Array, system: System) -> Array:
-    A = projected(K, system.root, system.W)
-    return system.project(cho_solve(_factor(A), system.right, check_finite=False))
+    A, size = projected(K, system.root, system.W)
+    factor = _factor(A, size)
+    return system.project(cho_solve(factor, system.right, check_finite=False))
 
 
-def projected(K: Array, root: Array, W: Array) -> Array:
-    """Return I + P R K R P, P = I - WW', in its lower triangle; K is overwritten."""
+def projected(K: Array, root: Array, W: Array) -> tuple[Array, float]:
+    """Return I + P R K R P, P = I - WW', in its lower triangle, and the norm of R K R.
+
+    K is overwritten.
+    """
     K *= root[:, None]
     K *= root
+    with np.errstate(over="ignore"):  # squares may leave float64
+        size = float(np.linalg.norm(K))
     A = K.T
     if W.size:
         V = K @ W
         V -= 0.5 * (W @ (W.T @ V))
         A = dsyr2k(-1.0, V, W, beta=1.0, c=A, lower=1, overwrite_c=1)
     A[np.diag_indices_from(A)] += 1.0
-    return A
+    return A, size
 
 
-def _factor(A: Array) -> tuple[Array, bool]:
+def _factor(A: Array, before: float = 0.0) -> tuple[Array, bool]:
     """Cholesky factor; rounding gets a ridge and a warning, more than that an error.
 
     A is the identity plus a positive semidefinite matrix: it can only fail when its
-    norm exceeds 1 / eps, or when the kernel is not c.p.d.
+    norm, or that of the matrix `before` the projection, exceeds 1 / eps, or when the
+    kernel is not c.p.d.
     """
-    size, added = float(np.trace(A)), 0.0
+    size, added = max(float(np.trace(A)), before if before < np.inf else 0.0), 0.0
     for ridge in (0.0, 4 * _EPS * size, 1e-10 * size, 1e-7 * size):
         A[np.diag_indices_from(A)] += ridge - added
         added = ridge

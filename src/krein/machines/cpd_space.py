@@ -138,6 +138,12 @@ class Space:
     core: Core | None = None
     free: Polynomials | None = None
 
+    @property
+    def holds_zero_only(self) -> bool:
+        """Whether f = 0 is the only function."""
+        no_kernel = isinstance(self.K, Features) and self.K.F.shape[1] == 0
+        return no_kernel and self.null.shape[1] == 0
+
 
 def polynomial_space(polynomials: Polynomials, *, free: bool) -> Space:
     """Polynomials without the kernel, for samples on which they reach every function.
@@ -209,6 +215,8 @@ def subspace(
     K = phi.block(everything, everything)
     if Q.shape[1] == 0:
         return free_space(Similarities(K), polynomials, definite=definite)
+    if _is_polynomial(K, Q):
+        return polynomial_space(polynomials, free=False)
     image = K @ Q
     B = Q.T @ image
     G = image - Q @ B
@@ -230,6 +238,21 @@ def subspace(
     )
 
 
+def _is_polynomial(K: Array, Q: Array) -> bool:
+    """Whether ``(I - QQ')K(I - QQ')`` is zero to rounding.
+
+    So it is for as many distinct items as polynomials, however often they are repeated.
+    """
+    centred = _subtract_outer(K.copy(), _centring(K, Q), Q)
+    return float(np.abs(centred).max()) <= _centring_error(K, Q)
+
+
+def _centring_error(K: Array, Q: Array) -> float:
+    """Rounding of an entry of ``(I - QQ')K(I - QQ')``."""
+    terms = 4.0 * (1.0 + np.sqrt(Q.shape[0]) + Q.shape[1])
+    return terms * _EPS * float(np.abs(K).max(initial=0.0))
+
+
 def _definite_factor(K: Array, Q: Array) -> Array:
     """Lower Cholesky factor of ``(I - QQ')K(I - QQ') + tau QQ'``.
 
@@ -238,11 +261,13 @@ def _definite_factor(K: Array, Q: Array) -> Array:
     without moving what the right-hand sides see.
     """
     n, V = Q.shape[0], _centring(K, Q)
-    for ridge in (8 * n * _EPS, 1e-10, 1e-6):
+    rounding = np.sqrt(n) * _centring_error(K, Q)
+    trace = float(np.trace(K)) - 2.0 * float(np.sum(V * Q))
+    tau = max(trace / n, np.finfo(float).tiny)
+    for ridge in sorted((8 * n * _EPS * tau, rounding, 1e-10 * tau, 1e-6 * tau)):
         H = _subtract_outer(K.copy(), V, Q)
-        tau = max(float(np.trace(H)) / n, np.finfo(float).tiny)
         _subtract_outer(H, -0.5 * tau * Q, Q)
-        H[np.diag_indices(n)] += ridge * tau
+        H[np.diag_indices(n)] += ridge
         # H is symmetric: its transpose is the Fortran order that LAPACK works in.
         factor, failed = scipy.linalg.lapack.dpotrf(
             H.T, lower=1, clean=0, overwrite_a=1
@@ -270,14 +295,14 @@ def basis_space(
     """
     n = polynomials.Q.shape[0]
     inside = Polynomials.fit(polynomials.P[basis])
-    QJ = inside.Q
-    if QJ.shape[1] == basis.size:
+    QJ, KJ = inside.Q, phi.block(basis, basis)
+    if QJ.shape[1] == basis.size or _is_polynomial(KJ, QJ):
         raise ValueError(
-            f"the polynomials take up all dimensions of {basis.size} basis points, so "
-            "that nothing is left for the kernel: raise n_basis, or use exponent=1 "
-            "(polynomials of degree 0) or a smaller degree"
+            f"the polynomials reach every function on the {basis.size} basis points "
+            "(equal items count once), so that nothing is left for the kernel: raise "
+            "n_basis, or use exponent=1 (polynomials of degree 0) or a smaller degree"
         )
-    factor = _definite_factor(phi.block(basis, basis), QJ)
+    factor = _definite_factor(KJ, QJ)
     raw = phi.block(np.arange(n), basis)
     raw -= (raw @ QJ) @ QJ.T
     # F = Phi_J Z A^-1/2: the triangular root of the inverse, on the complement.

@@ -27,11 +27,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from sklearn.svm import _libsvm
 
 from krein.arrays import Array, power_of_two, product_and_error
 from krein.machines.box import BalancedBox
 from krein.result import Certificate
+from krein.sklearn_internals import libsvm
 
 _EPS = float(np.finfo(np.float64).eps)
 # A one-class machine whose optimum is 0 (the origin is inside) has no objective to be
@@ -199,6 +199,15 @@ class SVMDual:
             certificate = Certificate(certificate.kind, np.inf, np.inf)
         return replace(point, certificate=certificate)
 
+    def rounding(self, point: SVMPoint) -> float:
+        """How much of a point's relative certificate is counted rounding."""
+        if not np.isfinite(point.certificate.relative):
+            return 0.0
+        if not self.psd:
+            return 2.0 * float(point.error.max())
+        own = self.domain.gap(point.a, point.gradient)
+        return max(0.0, point.certificate.relative - self._relative(point, own))
+
     def intercept(self, point: SVMPoint) -> float:
         """Return b of the decision values ``f + b``."""
         outputs = self.spread(point.outputs)
@@ -266,8 +275,8 @@ def run_libsvm(
 
     Through SVC().fit the checks of a kernel that is checked take longer than this.
     """
-    _libsvm.set_verbosity_wrap(0)
-    support, _, _, coef, b, *_, steps = _libsvm.fit(
+    libsvm.set_verbosity_wrap(0)
+    support, _, _, coef, b, *_, steps = libsvm.fit(
         np.ascontiguousarray(K), np.ascontiguousarray(target), kernel="precomputed",
         svm_type=svm_type, **options,
     )  # fmt: skip

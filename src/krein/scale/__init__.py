@@ -16,15 +16,23 @@ from operator import call
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import _num_samples, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
 from krein.arrays import Array, parse_bytes, require_memory
 from krein.items import LazyRows, take
-from krein.scale.client import as_client, map_in_order
+from krein.scale.client import (
+    as_client,
+    computed_by,
+    explained_loss,
+    map_in_order,
+    require_workers,
+)
 from krein.scale.tiles import stored_columns
 from krein.similarity.landmarks import blocks_made_by
 from krein.similarity.tiles import row_slices
+from krein.sklearn_internals import num_samples
 from krein.store.files import locked
+from krein.threads import in_job
 
 __all__ = ["decision_function", "fit", "predict", "predict_proba"]
 
@@ -90,15 +98,22 @@ def fit(
     _check_estimator(estimator, X, sample_weight)
     budget = parse_bytes(memory) if isinstance(memory, str) else int(memory)
     require_memory(budget, f"memory={memory!r}", "Pass a smaller memory=.")
+    stays = "Without store= nothing was kept; pass a folder, and run it again"
+    if store is not None:
+        stays = (
+            f"Complete tiles stay in {store}: start workers, run the same call again"
+        )
     with ExitStack() as stack:
         running = stack.enter_context(as_client(client))
+        require_workers(running)
+        stack.enter_context(explained_loss(running, stays))
         key = ""
         if store is None:
             store, key = stack.enter_context(tempfile.TemporaryDirectory()), "one run"
         stack.enter_context(locked(store))
         stack.enter_context(blocks_made_by(stored_columns(store, budget, running, key)))
         y, sample_weight = _in_memory(y), _in_memory(sample_weight)
-        items = LazyRows(X) if _is_lazy(X) else X
+        items = LazyRows(X, computed_by(running)) if _is_lazy(X) else X
         estimator.fit(items, y, sample_weight)
     if _is_lazy(X) and hasattr(X, "columns"):
         estimator.feature_names_in_ = np.asarray(X.columns, dtype=object)
@@ -194,10 +209,11 @@ def _answers(method: str, model: Any, X: Any, client: Any) -> Any:
     check_is_fitted(model)
     if _is_lazy(X):
         return _lazy_answers(method, model, X)
-    slices = row_slices(_num_samples(X), _PREDICT_ROWS) or [slice(0, 0)]
+    slices = row_slices(num_samples(X), _PREDICT_ROWS) or [slice(0, 0)]
     names = (f"rows {rows.start} to {rows.stop - 1}" for rows in slices)
     parts = zip(names, (take(X, rows) for rows in slices), strict=True)
-    with as_client(client) as running:
+    again = "Nothing was changed; run the same call again"
+    with as_client(client) as running, explained_loss(running, again):
         answer = getattr(model if running is None else _small(model), method)
         return np.concatenate(list(map_in_order(running, call, answer, parts)))
 
@@ -222,7 +238,7 @@ def _lazy_answers(method: str, model: Any, X: Any) -> Any:
 
 
 def _answer_part(items: Any, answer: Callable[[Any], Array]) -> Array:
-    return answer(items)
+    return in_job(1, answer, items)
 
 
 def _small(model: Any) -> Any:

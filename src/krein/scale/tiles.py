@@ -24,6 +24,7 @@ from krein.similarity.matrix import Similarities, evaluate
 from krein.similarity.tiles import TiledMatrix, row_slices
 from krein.store.blocks import BlockStore, Tiling
 from krein.store.fingerprint import fingerprint
+from krein.threads import in_job
 
 # Doubles held at a time: per row of a tile the tile itself, its mapped or scaled copy
 # and what a kernel needs; per item the vectors of the interior-point method; per pair
@@ -210,8 +211,8 @@ def _fill(work: Work, items: Any, client: Any) -> None:
 
     # One graph, so that a block of the array that several tiles need is computed once.
     parts, sent = items.parts(work.store.tiling.size), dask.delayed(work)
-    compute = dask.delayed(compute_tile, pure=False)
-    tasks = [compute(sent, (i, parts[i])) for i in missing]
+    compute = dask.delayed(in_job, pure=False)
+    tasks = [compute(1, compute_tile, sent, (i, parts[i])) for i in missing]
     if client is None:
         dask.compute(*tasks)
     else:

@@ -180,14 +180,14 @@ class LowRank(Matrix):
             vectors *= root[:, None]
         return Spectrum(self.eigenvalues, vectors, root)
 
-    def treated(
+    def fixed_kernel(
         self,
         method: Any,
         t: float = 1.0,
         weight: Array | None = None,
         spectrum: Spectrum | None = None,
     ) -> FixedKernel:
-        """Return features of the treated approximation, refused where it has none.
+        """Return features of the fixed approximation, refused where it has none.
 
         Up to some thousand items their kernel is formed too, so that the solution does
         not depend on whether landmarks were used.

@@ -1,4 +1,4 @@
-"""A search over fixes of one spectrum and C, and the machines it chooses.
+"""The settings of one spectrum: fixes and C, screened, tried on folds, and averaged.
 
 All fixes of a fold share its eigendecomposition, and kernels that differ by the
 weight of the negative part share both of their halves. What is trained on a kernel,
@@ -8,41 +8,32 @@ for classes or numbers, comes as two functions: loosely for all C, certified for
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import KW_ONLY, dataclass, field, replace
-from functools import partial
+from dataclasses import dataclass, field, replace
 from math import ceil
-from numbers import Integral
 from typing import Any
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 
 from krein.arrays import Array
-from krein.declarations import RESULTS, Fitted, declares_parameters
-from krein.estimators._search import (
-    CS,
-    SEARCHED,
-    check_grid,
-    cv_results,
-    defined_folds,
-    in_folds,
-    store_results,
-)
-from krein.estimators._training import FittedRows, Row, Training
-from krein.estimators.spectral import unit_of
 from krein.spectrum.decomposition import Spectrum
-from krein.spectrum.fixed_kernel import FixedKernel, by_spectrum
+from krein.spectrum.fixed_kernel import FixedKernel, by_spectrum, unit_of
 from krein.spectrum.fixes import FIXES, Fix, as_fix, power
-from krein.words import warn_user
+from krein.training import FittedRows, Row, Training
 
-GAINS = tuple(power(w, p) for w in (0.0, 0.3, 1.0) for p in (0.5, 1.0, 1.5, 2.0))
+# The fixes that are searched unless others are given.
+SEARCHED_FIXES = tuple(
+    power(w, p) for w in (0.0, 0.3, 1.0) for p in (0.5, 1.0, 1.5, 2.0)
+)
 _SAME = 1e-13  # relative difference of two targets that are one
 # Settings are ranked by least squares. Of the five best methods a quarter of all
 # settings is trained and scored on the folds, and a quarter of that is averaged: no
 # higher error than 30 % of all settings trained (benchmarks/screen.py). Where folds are
 # not random, nothing is left out unseen.
-_METHODS, _KEPT, _SHARE_OF_KEPT, _SHARE = 5, 0.25, 0.25, 0.3
-_FEW = 12  # so many settings are all trained
+FIXES_KEPT = 5
+SHARE_KEPT = 0.25  # of all settings: these are trained on the folds
+SHARE_OF_KEPT = 0.25  # of those: these are averaged
+SHARE_OF_ALL = 0.3  # averaged where all settings were trained
+FEW_SETTINGS = 12  # so many are all trained
 
 # path(K, target, Cs, weight): coefficients (n_C, n_rows, n) and intercepts (n_C,
 # n_rows) on a kernel of mean diagonal one, solved well enough for an order of them.
@@ -50,19 +41,6 @@ Path = Callable[[Array, Any, Array, Array | None], tuple[Array, Array]]
 # fit(trained, params, starts): certified rows. `starts` are the solutions for the C
 # before, if any.
 Fit = Callable[[FixedKernel, dict[str, Any], Sequence[Array]], FittedRows]
-
-
-def _is_one(model: Any) -> bool:
-    return model.combine == "best"
-
-
-SPECTRUM_SEARCHED = Fitted.state(
-    # An average has the certificates of its members.
-    *(replace(entry, needed=_is_one) for entry in RESULTS if entry.needed is True),
-    *SEARCHED,
-    Fitted("members_", "anything"),
-    Fitted("duality_gap_", "numbers", "r"),
-)
 
 
 @dataclass(frozen=True)
@@ -87,99 +65,69 @@ class Settings:
         for s in self.kept:
             yield self.methods[s // self.Cs.size], float(self.Cs[s % self.Cs.size])
 
+    @property
+    def screened(self) -> bool:
+        """Whether some settings were left out before any was trained."""
+        return self.kept.size < len(self.methods) * self.Cs.size
+
     def of_method(self, m: int) -> tuple[np.ndarray, Array]:
         """Return the places in `kept` that have the m-th method, and their C."""
         places = np.flatnonzero(self.kept // self.Cs.size == m)
         return places, self.Cs[self.kept[places] % self.Cs.size]
 
 
-@declares_parameters
-class SpectrumSearch:
-    """What classification and regression share; a mixin of kernel models."""
+Screen = Callable[[Array], Array]  # left-out values (n_C, n, n_rows) -> scores (n_C,)
 
-    _: KW_ONLY
-    gains: Any = None
-    cv: Any = None
-    combine: str = "average"
-    n_jobs: int | None = None
 
-    def _settings(
-        self,
-        spectrum: Spectrum,
-        targets: Array,
-        screen: Callable[[Array], Array],
-        groups: Any,
-    ) -> Settings:
-        """Return the settings to train: the best by least squares if folds are random.
+def all_settings(spectrum: Spectrum, fixes: Sequence[Any], Cs: Array) -> Settings:
+    """All pairs of a fix and a C; fixes that do the same to the spectrum count once."""
+    methods = distinct_methods(fixes, spectrum)
+    return Settings(methods, Cs, np.arange(len(methods) * Cs.size))
 
-        ``screen(values)`` scores left-out values (n_C, n, n_rows); `targets` (n,
-        n_rows) are what least squares fits.
-        """
-        model: Any = self
-        Cs = check_grid(CS if model.Cs is None else model.Cs, "Cs")
-        methods = distinct_methods(model.gains or GAINS, spectrum)
-        count = len(methods) * Cs.size
-        random = groups is None and (model.cv is None or isinstance(model.cv, Integral))
-        if not random or count <= _FEW:
-            return Settings(methods, Cs, np.arange(count))
-        values = left_out(spectrum, methods, Cs, targets)
-        if targets.shape[1] == 1:  # all at once, where they are few numbers
-            values = iter([np.concatenate(list(values))])
-        scores = [screen(v) for v in values]
-        ranked = np.nan_to_num(np.concatenate(scores), nan=-np.inf)  # undefined: last
-        order = np.argsort(-ranked, kind="stable")
-        best = list(dict.fromkeys(order // Cs.size))[:_METHODS]
-        order = order[np.isin(order // Cs.size, best)]
-        return Settings(methods, Cs, np.sort(order[: ceil(_KEPT * count)]))
 
-    def _out_of_fold(
-        self,
-        path: Path,
-        settings: Settings,
-        training: Training,
-        target: Any,
-        folds: Sequence[Any],
-    ) -> list[Array]:
-        """Values (n_settings, n_test, n_rows) of the settings on every fold."""
-        model: Any = self
-        ask = partial(fold_values, path, settings, training, target)
-        return list(in_folds(ask, folds, n_jobs=model.n_jobs))
+def screened_settings(
+    spectrum: Spectrum, settings: Settings, targets: Array, screen: Screen
+) -> tuple[Settings, float]:
+    """Keep the settings that are best by least squares; return the best score too.
 
-    def _take_best(
-        self,
-        fit: Fit,
-        scaled: Callable[[float], dict[str, float]],
-        training: Training,
-        settings: Settings,
-        spectrum: Spectrum,
-        scores: Array,
-    ) -> np.ndarray:
-        """Fit the best settings on all data, keep their mean; return which they are."""
-        model: Any = self
-        kernels = Kernels(training, spectrum)
-        sizes = {m: kernels.size(m) for m in dict.fromkeys(m for m, _ in settings)}
-        grid = [{"method": named(m), **scaled(C / sizes[m])} for m, C in settings]
-        table = cv_results(grid, defined_folds(scores))
-        table["relative_C"] = np.array([C for _, C in settings])
-        order = np.argsort(table["rank_test_score"], kind="stable")
-        screened = order.size < len(settings.methods) * settings.Cs.size
-        share = _SHARE_OF_KEPT if screened else _SHARE
-        best = order[: 1 if model.combine == "best" else ceil(share * order.size)]
-        found = members(fit, grid, settings, best, kernels)
-        model._store(mean_rows([rows for _, rows in found]), training)
-        model.members_ = [member for member, _ in found]
-        weight = np.zeros(order.size)
-        weight[best] = 1.0 / best.size
-        store_results(model, {**table, "weight": weight}, int(best[0]))
-        results = [one["results"] for one in model.members_]
-        gaps = [[result.certificate.value for result in rows] for rows in results]
-        steps = [[result.n_iter for result in rows] for rows in results]
-        model.duality_gap_ = np.max(gaps, axis=0)
-        model.n_iter_ = np.max(steps, axis=0)
-        if len(found) > 1:
-            for message in model._complaints([r for rows in results for r in rows]):
-                warn_user(message, ConvergenceWarning)
-        return best
+    Parameters
+    ----------
+    spectrum : Spectrum
+        Of the training similarity.
+    settings : Settings
+        All of them.
+    targets : ndarray of shape (n, n_rows)
+        What least squares fits.
+    screen : callable
+        Scores left-out values.
+
+    Returns
+    -------
+    Settings
+        At most a quarter of them, of the five best fixes; all where they are few.
+    float
+        Score of the best setting; larger is better.
+    """
+    methods, Cs = settings.methods, settings.Cs
+    values = left_out(spectrum, methods, Cs, targets)
+    if targets.shape[1] == 1:  # all at once, where they are few numbers
+        values = iter([np.concatenate(list(values))])
+    scores = np.concatenate([screen(v) for v in values])
+    ranked = np.nan_to_num(scores, nan=-np.inf)  # undefined: last
+    if settings.kept.size <= FEW_SETTINGS:
+        return settings, float(ranked.max())
+    order = np.argsort(-ranked, kind="stable")
+    best = list(dict.fromkeys(order // Cs.size))[:FIXES_KEPT]
+    order = order[np.isin(order // Cs.size, best)]
+    kept = np.sort(order[: ceil(SHARE_KEPT * settings.kept.size)])
+    return replace(settings, kept=kept), float(ranked.max())
+
+
+def near_best(settings: Settings, ranks: np.ndarray, average: bool) -> np.ndarray:
+    """Positions of the settings that make the model, the best first."""
+    order = np.argsort(ranks, kind="stable")
+    share = SHARE_OF_KEPT if settings.screened else SHARE_OF_ALL
+    return order[: ceil(share * order.size) if average else 1]
 
 
 @dataclass
@@ -197,19 +145,19 @@ class Kernels:
     def unit(self, method: Fix) -> tuple[FixedKernel, float]:
         """Return what a method makes of K, and the mean of its diagonal."""
         weight, spectrum = self.training.weight, self.spectrum
-        treated = by_spectrum(self.training.K, method, spectrum)
-        if treated.vectors is None:
-            kernel = treated.kernel()
+        fixed_kernel = by_spectrum(self.training.K, method, spectrum)
+        if fixed_kernel.vectors is None:
+            kernel = fixed_kernel.kernel()
         else:
             target, _ = method.apply(spectrum.eigenvalues, spectrum.tolerance, 1.0)
             kernel = self._kernel(target)
-        treated = replace(treated, ready=kernel)
-        return treated, unit_of(treated, weight)
+        fixed_kernel = replace(fixed_kernel, ready=kernel)
+        return fixed_kernel, unit_of(fixed_kernel, weight)
 
     def size(self, method: Fix) -> float:
         """Mean of the diagonal of what a method makes of K, which is not formed."""
-        treated = by_spectrum(self.training.K, method, self.spectrum)
-        return unit_of(treated, self.training.weight)
+        fixed_kernel = by_spectrum(self.training.K, method, self.spectrum)
+        return unit_of(fixed_kernel, self.training.weight)
 
     def _kernel(self, target: Array) -> Array:
         found = None
@@ -247,7 +195,7 @@ def left_out(
 ) -> Iterator[Array]:
     """Values (n_C, n, n_rows) that least squares gives each sample when it is left out.
 
-    Per method, on the treated kernel K~ of all samples, divided by its mean diagonal,
+    Per method, on the fixed kernel K~ of all samples, divided by its mean diagonal,
     with penalty 1 / C and an intercept: ``a = R (t - b)``, R the inverse of
     ``K~ + I / C``, and the residual of a left-out sample is ``a_i / R_ii`` (R bordered
     by the intercept). One eigendecomposition serves all methods and C, at O(n^2) each:
@@ -280,8 +228,8 @@ def fold_values(
     target: Any,
     train: np.ndarray,
     test: np.ndarray,
-) -> Array:
-    """Decision values (n_settings, n_test, n_rows) of every setting."""
+) -> list[Array]:
+    """Decision values (n_test, n_rows) of every setting."""
     part, known = training.subset(train), target.subset(train)
     spectrum = part.K.spectrum(part.weight)
     kernels, new = Kernels(part, spectrum), training.K.seen(test, train)
@@ -294,7 +242,7 @@ def fold_values(
         values = (new @ raw).reshape(test.size, *b.shape) + b
         for place, one in zip(places, values.transpose(1, 0, 2), strict=True):
             found[place] = one
-    return np.stack(found)
+    return found
 
 
 def distinct_methods(given: Sequence[Any], spectrum: Spectrum) -> list[Fix]:

@@ -15,14 +15,17 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy.special import expit
-from sklearn.calibration import _sigmoid_calibration
-from sklearn.utils.validation import check_is_fitted
+from scipy.special import expit, softmax
 
 from krein.arrays import Array
-from krein.declarations import available_when
-from krein.estimators._search import out_of_fold
-from krein.estimators._training import Classes, Training, inner_folds
+from krein.selection.folds import inner_folds
+from krein.selection.search import out_of_fold
+from krein.sklearn_internals import platt_sigmoid
+from krein.training import Classes, Training
+
+_STEPS = 50
+_LEAST = 1e-6  # b of scores that point the wrong way, in units of the largest score
+_TINY = 1e-300
 
 
 def sigmoid_calibration(
@@ -98,10 +101,8 @@ def fit_sigmoid(
     Platt (1999); Lin, Lin and Weng (2007).
     """
     scale = float(np.abs(scores).max()) or 1.0
-    slope, offset = _sigmoid_calibration(
-        scores / scale, positive.astype(np.float64), weight
-    )
-    return -float(slope) / scale, -float(offset)
+    slope, offset = platt_sigmoid(scores / scale, positive.astype(np.float64), weight)
+    return -slope / scale, -offset
 
 
 # --------------------------------------------------------------------- prediction sets
@@ -168,58 +169,88 @@ def thresholds(table: Array, n_classes: int, coverage: float) -> Array:
     return found
 
 
-def _has_sets(model: Any) -> bool:
-    if getattr(model, "probability", False) or getattr(model, "_makes_sets", False):
-        return True
-    name = type(model).__name__
-    instead = (
-        f"{name}(probability=True)"
-        if hasattr(model, "probability")
-        else ("SpectrumSVCCV, or SpectrumSVC(probability=True)")
-    )
-    raise AttributeError(
-        f"this {name} keeps no out-of-fold probabilities, which predict_set needs: fit "
-        f"{instead} instead"
-    )
+# ----------------------------------------------------------------------- temperatures
 
 
-class PredictionSets:
-    """A mixin of classifiers that keep `conformity_`."""
+def probabilities(values: Array, temperature: Any) -> Array:
+    """Class probabilities ``softmax(values / temperature)``.
 
-    @available_when(_has_sets)
-    def predict_set(self, X: Any, coverage: float = 0.9) -> np.ndarray:
-        """Sets of classes that hold the true class with frequency `coverage`.
+    The most probable class is the predicted one: a temperature moves no threshold.
 
-        For each class by itself, the true class is left out for about 1 - `coverage` of
-        new items like the training items, whatever the probabilities are worth. A set
-        with several classes says that the item lies between them, an empty one that it
-        is unlike all of them: items to look at.
+    Parameters
+    ----------
+    values : ndarray of shape (..., n, n_rows)
+        Decision values; one row for two classes.
+    temperature : float or ndarray of shape (...)
+        Positive.
 
-        Parameters
-        ----------
-        X : array-like of shape (n_new, n_train) or items as in fit
-        coverage : float
-            Between 0 and 1.
+    Returns
+    -------
+    ndarray of shape (..., n, n_classes)
+    """
+    return softmax(_logits(values) / np.asarray(temperature)[..., None, None], axis=-1)
 
-        Returns
-        -------
-        ndarray of bool of shape (n_new, n_classes)
-            Columns as in `classes_`.
 
-        References
-        ----------
-        Vovk, Gammerman, Shafer (2005), Algorithmic Learning in a Random World.
-        """
-        check_is_fitted(self)
-        if not 0.0 < coverage < 1.0:
-            raise ValueError(f"coverage must be between 0 and 1, got {coverage!r}")
-        table = getattr(self, "conformity_", None)
-        if table is None:
-            raise ValueError(
-                f"this {type(self).__name__} has no out-of-fold probabilities, which "
-                "prediction sets rest on: fit it again with this version of krein and "
-                "probability=True (CPDSVC: with another loss than 'logistic')"
-            )
-        model: Any = self
-        least = thresholds(table, model.classes_.size, coverage)
-        return model.predict_proba(X) >= least
+def temperatures(values: Array, codes: np.ndarray, weight: Array) -> Array:
+    """Temperature of every setting that makes the true classes most probable.
+
+    Newton's method on b = 1 / temperature; the loss is convex in b. Targets are
+    smoothed as Platt's, so that b stays finite on separable data.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n_settings, n, n_rows)
+        Decision values of items that the settings did not see.
+    codes : ndarray of shape (n,)
+        True classes.
+    weight : ndarray of shape (n,)
+        Sample weights.
+
+    Returns
+    -------
+    ndarray of shape (n_settings,)
+
+    References
+    ----------
+    Platt (1999); Guo, Pleiss, Sun, Weinberger (2017), "On calibration of modern neural
+    networks".
+    """
+    n, k = values.shape[1], max(values.shape[2], 2)
+    scale = np.abs(values).max(axis=(1, 2))
+    x = values / np.where(scale > 0, scale, 1.0)[:, None, None]
+    total = float(weight.sum())
+    target = np.full((n, k), 1.0 / (total + 2) / (k - 1))
+    target[np.arange(n), codes] = (total + 1) / (total + 2)
+    moments = _moments_of_two if values.shape[2] == 1 else _moments
+    b = np.ones(values.shape[0])
+    for _ in range(_STEPS):
+        error, variance = moments(x, b, target)
+        slope, curvature = error @ weight, variance @ weight + _TINY
+        new = np.clip(b - slope / curvature, 0.2 * b, 5.0 * b)
+        new = np.clip(new, _LEAST, 1.0 / _LEAST)
+        done = np.all(np.abs(new - b) <= 1e-8 * b)
+        b = new
+        if done:
+            break
+    return np.where(scale > 0, scale, 1.0) / b
+
+
+def _moments(x: Array, b: Array, target: Array) -> tuple[Array, Array]:
+    """Mean of x under softmax(b x) less that under the target; its variance."""
+    p = softmax(b[:, None, None] * x, axis=-1)
+    mean = np.sum(p * x, axis=2)
+    return mean - np.sum(target * x, axis=2), np.sum(p * x * x, axis=2) - mean**2
+
+
+def _moments_of_two(x: Array, b: Array, target: Array) -> tuple[Array, Array]:
+    """Return the same of two classes, whose values are 0 and x."""
+    x = x[:, :, 0]
+    p = expit(b[:, None] * x)
+    return (p - target[:, 1]) * x, p * (1.0 - p) * x**2
+
+
+def _logits(values: Array) -> Array:
+    """Decision values with one column per class."""
+    if values.shape[-1] > 1:
+        return values
+    return np.concatenate([np.zeros_like(values), values], axis=-1)

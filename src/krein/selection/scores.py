@@ -1,4 +1,4 @@
-"""Scores of decision values: by scikit-learn's scorers, of many settings at once.
+"""Scores of decision values, of many settings at once, and the columns of results.
 
 A setting is a row of a table of out-of-fold decision values. Accuracy on small folds
 cannot tell settings apart; the log-loss of calibrated probabilities can.
@@ -12,18 +12,19 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from scipy.special import expit, softmax
+from scipy.stats import rankdata
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import UndefinedMetricWarning
-from sklearn.metrics import check_scoring
+from sklearn.metrics import check_scoring, r2_score
 from sklearn.utils.metaestimators import available_if
 
 from krein.arrays import Array
-from krein.estimators._training import Classes, as_labels, ravel_rows
+from krein.declarations import Fitted
+from krein.selection.calibration import probabilities, temperatures
+from krein.selection.search import Candidate, Score
+from krein.sklearn_internals import says_one_class
+from krein.training import Classes, as_labels, ravel_rows
 
-_STEPS = 50
-_LEAST = 1e-6  # b of scores that point the wrong way, in units of the largest score
-_TINY = 1e-300
 LOG_LOSS = "neg_log_loss"
 
 
@@ -71,25 +72,6 @@ def setting_scores(
     return scores
 
 
-def probabilities(values: Array, temperature: Any) -> Array:
-    """Class probabilities ``softmax(values / temperature)``.
-
-    The most probable class is the predicted one: a temperature moves no threshold.
-
-    Parameters
-    ----------
-    values : ndarray of shape (..., n, n_rows)
-        Decision values; one row for two classes.
-    temperature : float or ndarray of shape (...)
-        Positive.
-
-    Returns
-    -------
-    ndarray of shape (..., n, n_classes)
-    """
-    return softmax(_logits(values) / np.asarray(temperature)[..., None, None], axis=-1)
-
-
 def with_threshold(values: Array, codes: np.ndarray, weight: Array) -> Array:
     """Values of two classes, moved so that as many are positive as there should be.
 
@@ -123,76 +105,8 @@ def with_threshold(values: Array, codes: np.ndarray, weight: Array) -> Array:
     return values - threshold[:, None, None]
 
 
-def temperatures(values: Array, codes: np.ndarray, weight: Array) -> Array:
-    """Temperature of every setting that makes the true classes most probable.
-
-    Newton's method on b = 1 / temperature; the loss is convex in b. Targets are
-    smoothed as Platt's, so that b stays finite on separable data.
-
-    Parameters
-    ----------
-    values : ndarray of shape (n_settings, n, n_rows)
-        Decision values of items that the settings did not see.
-    codes : ndarray of shape (n,)
-        True classes.
-    weight : ndarray of shape (n,)
-        Sample weights.
-
-    Returns
-    -------
-    ndarray of shape (n_settings,)
-
-    References
-    ----------
-    Platt (1999); Guo, Pleiss, Sun, Weinberger (2017), "On calibration of modern neural
-    networks".
-    """
-    n, k = values.shape[1], max(values.shape[2], 2)
-    scale = np.abs(values).max(axis=(1, 2))
-    x = values / np.where(scale > 0, scale, 1.0)[:, None, None]
-    total = float(weight.sum())
-    target = np.full((n, k), 1.0 / (total + 2) / (k - 1))
-    target[np.arange(n), codes] = (total + 1) / (total + 2)
-    moments = _moments_of_two if values.shape[2] == 1 else _moments
-    b = np.ones(values.shape[0])
-    for _ in range(_STEPS):
-        error, variance = moments(x, b, target)
-        slope, curvature = error @ weight, variance @ weight + _TINY
-        new = np.clip(b - slope / curvature, 0.2 * b, 5.0 * b)
-        new = np.clip(new, _LEAST, 1.0 / _LEAST)
-        done = np.all(np.abs(new - b) <= 1e-8 * b)
-        b = new
-        if done:
-            break
-    return np.where(scale > 0, scale, 1.0) / b
-
-
-def _moments(x: Array, b: Array, target: Array) -> tuple[Array, Array]:
-    """Mean of x under softmax(b x) less that under the target; its variance."""
-    p = softmax(b[:, None, None] * x, axis=-1)
-    mean = np.sum(p * x, axis=2)
-    return mean - np.sum(target * x, axis=2), np.sum(p * x * x, axis=2) - mean**2
-
-
-def _moments_of_two(x: Array, b: Array, target: Array) -> tuple[Array, Array]:
-    """Return the same of two classes, whose values are 0 and x."""
-    x = x[:, :, 0]
-    p = expit(b[:, None] * x)
-    return (p - target[:, 1]) * x, p * (1.0 - p) * x**2
-
-
-def _logits(values: Array) -> Array:
-    """Decision values with one column per class."""
-    if values.shape[-1] > 1:
-        return values
-    return np.concatenate([np.zeros_like(values), values], axis=-1)
-
-
 # ------------------------------------------------------------------------------------
 # Decision values that are computed already, for scikit-learn's scorers.
-
-# Decision values (n_test, n_rows) and test positions -> a score, larger is better.
-Score = Callable[[Array, np.ndarray], float]
 
 
 class HeldValues(ClassifierMixin, BaseEstimator):
@@ -271,8 +185,106 @@ def scorer(
             try:
                 return float(judge(held, rows, labels[test], **given))
             except ValueError as error:
-                if "one class" in str(error).lower():  # not defined on this fold
+                if says_one_class(error):  # not defined on this fold
                     return float("nan")
                 raise
 
     return score
+
+
+# ------------------------------------------------------------------------------------
+# Scores by name.
+#
+# scikit-learn's functions give the same scores (tested), but on the small test parts of
+# inner folds their checks of the input take several times as long as fitting an SVM.
+
+
+def score(name: str, y: Array, predicted: Array, values: Array, proba: Any) -> float:
+    """Return a score by its name; larger is better.
+
+    Parameters
+    ----------
+    name : str
+        `scoring` of a column.
+    y, predicted : ndarray of shape (n,)
+        True and predicted classes, or numbers.
+    values : ndarray of shape (n, n_rows)
+        Decision values, one row per class against the rest.
+    proba : ndarray of shape (n, n_classes)
+        Probabilities; only asked for by the log-loss.
+    """
+    if name == "accuracy":
+        return float(np.mean(y == predicted))
+    if name == "balanced_accuracy":
+        return float(np.mean([np.mean(predicted[y == k] == k) for k in np.unique(y)]))
+    if name == "neg_log_loss":
+        eps = np.finfo(float).eps
+        chosen = proba[np.arange(y.size), y]
+        return float(np.mean(np.log(np.clip(chosen, eps, 1 - eps))))
+    if name == "roc_auc":
+        return _area(y, values)
+    if name == "neg_mean_absolute_error":
+        return -float(np.abs(y - predicted).mean())
+    return float(r2_score(y, predicted))
+
+
+def _area(codes: np.ndarray, values: Array) -> float:
+    """Area under the curve; for several classes the mean of one against the rest."""
+    classes = [1] if values.shape[1] == 1 else range(values.shape[1])
+    positive = codes[:, None] == np.asarray(classes)
+    p = positive.sum(axis=0)
+    pairs = p * (codes.size - p)
+    above = (rankdata(values, axis=0) * positive).sum(axis=0) - p * (p + 1) / 2
+    areas = above[pairs > 0] / pairs[pairs > 0]
+    return float(areas.mean()) if areas.size else float("nan")
+
+
+# --------------------------------------------------------------------------- results
+
+
+def store_results(model: Any, table: dict[str, Any], best: int) -> None:
+    """Set the fitted attributes that every search has."""
+    model.best_params_ = dict(table["params"][best])
+    model.best_index_ = best
+    model.best_score_ = float(table["mean_test_score"][best])
+    model.cv_results_ = table
+
+
+def cv_results(grid: Sequence[Candidate], scores: Array) -> dict[str, Any]:
+    """The table of a search, in the form of `GridSearchCV`."""
+    mean = np.array([_mean(row) for row in scores])
+    filled = np.where(np.isnan(mean), -np.inf, mean)
+    scale = float(np.abs(mean[np.isfinite(mean)]).max(initial=0.0)) or 1.0
+    rounded = np.round(filled / scale, 12)
+    columns = {
+        f"param_{name}": np.array([candidate.get(name) for candidate in grid])
+        for name in (grid[0] if grid else {})
+    }
+    return {
+        "params": [dict(candidate) for candidate in grid],
+        **columns,
+        **{f"split{f}_test_score": scores[:, f] for f in range(scores.shape[1])},
+        "mean_test_score": mean,
+        "std_test_score": np.array([np.std(row) for row in scores]),
+        "rank_test_score": 1 + np.array([int(np.sum(rounded > m)) for m in rounded]),
+    }
+
+
+def _mean(scores: Array) -> float:
+    known = scores[~np.isnan(scores)]
+    return float(known.mean()) if known.size else float("nan")
+
+
+SEARCHED = Fitted.state(
+    Fitted("best_params_", "table"),
+    Fitted("best_score_", "number", needed=False),
+    Fitted("best_index_", "integer", needed=False),
+    Fitted("cv_results_", "table"),
+)
+
+
+def split_scores(model: Any) -> Array:
+    """Scores (n_candidates, n_folds) from the table of a search."""
+    table = model.cv_results_
+    folds = sum(name.endswith("_test_score") and "split" in name for name in table)
+    return np.column_stack([table[f"split{f}_test_score"] for f in range(folds)])

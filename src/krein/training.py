@@ -1,22 +1,16 @@
-"""What a fit works on, what it is told, and what it gives. All of it plain data.
-
-Folds follow one rule: stratified, shuffled with the seed, rare classes never tested.
-"""
+"""What a fit works on, what it is told, and what it gives. All of it plain data."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
 import numpy as np
-from sklearn.model_selection import KFold, StratifiedGroupKFold, StratifiedKFold
-from sklearn.utils import check_random_state
 
 from krein.arrays import Array
 from krein.result import Result
 from krein.similarity.matrix import Matrix
-from krein.words import warn_user
 
 
 @dataclass(frozen=True)
@@ -104,6 +98,16 @@ class Classes:
         """Rows of a one-vs-rest model."""
         return 1 if self.n == 2 else self.n
 
+    @property
+    def y(self) -> np.ndarray:
+        """Class numbers, under the name that targets of both kinds have."""
+        return self.codes
+
+    @property
+    def size(self) -> int:
+        """Number of samples."""
+        return self.codes.size
+
     def subset(self, rows: np.ndarray) -> Classes:
         """Return the class numbers of some of the samples."""
         return Classes(self.codes[rows], self.n)
@@ -129,6 +133,16 @@ class Values:
     """Numbers to be predicted."""
 
     y: Array
+
+    @property
+    def size(self) -> int:
+        """Number of samples."""
+        return self.y.size
+
+    @property
+    def n_rows(self) -> int:
+        """Rows of a model."""
+        return 1
 
     def subset(self, rows: np.ndarray) -> Values:
         """Return the numbers of some of the samples."""
@@ -241,139 +255,3 @@ def as_labels(values: Array, classes: np.ndarray) -> np.ndarray:
     slack = 1e-12 * np.abs(values).max(axis=1, keepdims=True)
     near = values >= values.max(axis=1, keepdims=True) - slack
     return classes[np.argmax(near, axis=1)]
-
-
-def among_kept(folds: Iterable[Any], kept: np.ndarray, n: int) -> list[Any]:
-    """Folds of n samples, in positions among those that were kept.
-
-    Parameters
-    ----------
-    folds : iterable of (train, test)
-        Index arrays into all samples.
-    kept : ndarray of int
-        The samples of positive weight.
-    n : int
-        Number of all samples.
-
-    Returns
-    -------
-    list of (train, test)
-    """
-    place = np.full(n, -1)
-    place[kept] = np.arange(kept.size)
-    moved = [(place[train], place[test]) for train, test in folds]
-    return [(train[train >= 0], test[test >= 0]) for train, test in moved]
-
-
-Fold = tuple[np.ndarray, np.ndarray]
-
-_FOLDS = 5
-
-
-def inner_folds(
-    codes: np.ndarray,
-    random_state: Any,
-    needed_for: str,
-    groups: np.ndarray | None = None,
-) -> list[Fold]:
-    """Five stratified folds inside a fit, fewer if a class has fewer samples.
-
-    Classes with one sample (or group) are trained on in every fold and tested in none.
-    Where groups leave a fold without training samples of some class, it is left out.
-    """
-    # None means the same folds each time: a fit without a seed is repeatable.
-    rng = check_random_state(0 if random_state is None else random_state)
-    rare = rare_classes(codes, groups)
-    often = np.flatnonzero(~rare[codes])
-    if np.unique(codes[often]).size < 2:
-        unit = "samples" if groups is None else "groups"
-        count = codes.size if groups is None else np.unique(groups).size
-        raise ValueError(
-            f"{needed_for} needs two classes with at least two {unit} each to make "
-            f"folds, and has {count} {unit} to train on; join rare classes"
-            + ("" if groups is None else ", or use four or more groups")
-        )
-    if rare.any():
-        warn_user(
-            f"{needed_for}: {int(rare.sum())} of {rare.size} classes have one "
-            f"{'sample' if groups is None else 'group'}; they are trained on, but no "
-            "fold tests them"
-        )
-    part = codes[often]
-    some = None if groups is None else np.asarray(groups)[often]
-    n_folds = min(_FOLDS, int(_members(part, some)[np.unique(part)].min()))
-    folds = stratified_folds(part, n_folds, rng, some)
-    single = np.flatnonzero(rare[codes])
-    folds = [(np.sort(np.append(often[a], single)), often[b]) for a, b in folds]
-    n_classes = np.unique(codes).size
-    complete = [fold for fold in folds if np.unique(codes[fold[0]]).size == n_classes]
-    if not complete:
-        raise ValueError(
-            f"{needed_for}: no inner fold has training items of every class; use fewer "
-            "folds outside, smaller groups, or leave out rare classes"
-        )
-    return complete
-
-
-def rare_classes(codes: np.ndarray, groups: Any = None) -> np.ndarray:
-    """Whether each class has a single sample, or group of samples."""
-    return _members(codes, groups) == 1
-
-
-def _members(codes: np.ndarray, groups: Any = None) -> np.ndarray:
-    """Samples, or groups, of each class."""
-    counts = np.bincount(codes)
-    if groups is None:
-        return counts
-    groups = np.asarray(groups)
-    return np.array([np.unique(groups[codes == k]).size for k in range(counts.size)])
-
-
-def stratified_folds(
-    codes: np.ndarray, n_folds: int, random_state: Any, groups: Any = None
-) -> list[Fold]:
-    """Return shuffled folds with the classes (and whole groups) spread over them."""
-    kind = StratifiedKFold if groups is None else StratifiedGroupKFold
-    splitter = kind(n_folds, shuffle=True, random_state=random_state)
-    return list(splitter.split(np.zeros((codes.size, 1)), codes, groups))
-
-
-def cv_folds(
-    model: Any, training: Training, target: Classes | Values, groups: Any = None
-) -> list[Fold]:
-    """Folds of a model's `cv` among the samples of positive weight.
-
-    None and a number of folds are stratified and shuffled with the seed of the model;
-    a splitter sees only the samples of positive weight; splits that were given as
-    positions are of all samples.
-    """
-    cv, kept = model.cv, training.kept
-    if groups is not None:
-        groups = np.asarray(groups)
-        groups = groups if kept is None else groups[kept]
-    y = target.codes if isinstance(target, Classes) else target.y
-    if cv is None or isinstance(cv, int | np.integer):
-        return _own_folds(cv, y, model, groups)
-    if hasattr(cv, "split"):
-        return list(cv.split(y, y, groups))
-    folds = [(np.asarray(train), np.asarray(test)) for train, test in cv]
-    if not folds or any(train.size == 0 or test.size == 0 for train, test in folds):
-        raise ValueError(
-            f"cv gives {len(folds)} folds, some without samples; each needs a training "
-            "and a test part"
-        )
-    return folds if kept is None else among_kept(folds, kept, training.n)
-
-
-def _own_folds(cv: Any, y: np.ndarray, model: Any, groups: Any) -> list[Fold]:
-    seed = 0 if model.random_state is None else model.random_state
-    classes = y.dtype.kind in "iu"
-    if cv is None and classes:
-        return inner_folds(y, seed, type(model).__name__, groups)
-    count = min(_FOLDS if cv is None else int(cv), y.size)
-    if count < 2:
-        raise ValueError(f"cv={cv} gives fewer than two folds of {y.size} samples")
-    if classes:
-        return stratified_folds(y, count, check_random_state(seed), groups)
-    splitter = KFold(count, shuffle=True, random_state=check_random_state(seed))
-    return list(splitter.split(y))

@@ -9,12 +9,12 @@ import numpy as np
 import scipy.sparse
 from scipy.sparse.csgraph import connected_components
 from sklearn.model_selection import train_test_split
-from sklearn.utils import _safe_indexing
-from sklearn.utils.validation import _num_samples, column_or_1d
+from sklearn.utils.validation import column_or_1d
 
 from krein.arrays import compressed_rows
-from krein.estimators._training import stratified_folds
+from krein.selection.folds import stratified_folds
 from krein.similarity.sparse import check_sparse_rows
+from krein.sklearn_internals import num_samples, safe_indexing
 from krein.validation import check_order, refuse_missing_targets, refuse_odd_arrays
 
 
@@ -59,7 +59,7 @@ def split_kernel(
     >>> K_train.shape, K_test.shape
     ((6, 6), (2, 6))
     """
-    n, n_labels = _square(K), _num_samples(y)
+    n, n_labels = _square(K), num_samples(y)
     if n_labels != n:
         raise ValueError(f"y has {n_labels} labels for {n} items; they must agree")
     check_order(K, y)
@@ -76,9 +76,9 @@ def split_kernel(
         parts = [compressed_rows(columns[part]) for part in (train, test)]
     else:
         K = np.asarray(K) if isinstance(K, list | tuple) else K
-        columns = _safe_indexing(K, train, axis=1)
-        parts = [_safe_indexing(columns, part) for part in (train, test)]
-    return (*parts, _safe_indexing(y, train), _safe_indexing(y, test))
+        columns = safe_indexing(K, train, axis=1)
+        parts = [safe_indexing(columns, part) for part in (train, test)]
+    return (*parts, safe_indexing(y, train), safe_indexing(y, test))
 
 
 def _square(K: Any) -> int:
