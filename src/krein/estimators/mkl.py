@@ -208,7 +208,7 @@ class MKLSVC(KernelClassifier):
             box = BalancedBox(training.upper(self.C), signs)
             problem = MKLWeights(training.K.parts, costs, box)
             result = kernel_weights(problem, tol=self.tol, max_iter=self.max_iter)
-            _, alpha = svm_at(problem, result.x)
+            _, alpha, _ = svm_at(problem, result.x)
             coef = signs * alpha
             intercept = box.intercept(alpha, problem.combined(result.x) @ coef)
             # The first cut is made before the first step.
