@@ -10,8 +10,8 @@ the others); means over splits. The number of clusters is that of the classes.
 - k-means on principal coordinates, ``make_pipeline(PCoA(10), KMeans(k))``, without a
   correction and with Lingoes';
 - spectral clustering of exp(-d / median) as it is, clipped and flipped (negative
-  entries of the treated kernel are set to zero: it takes affinities), and k-means on
-  the coordinates of the treated kernel, which places new items.
+  entries of the fixed kernel are set to zero: it takes affinities), and k-means on
+  the coordinates of the fixed kernel, which places new items.
 """
 
 from __future__ import annotations

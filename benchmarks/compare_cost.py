@@ -28,8 +28,8 @@ from threadpoolctl import threadpool_limits
 
 from krein import SpectrumSVCCV, compare, sigmoid_kernel, tl1_kernel
 from krein.comparison.contenders import CONTENDERS
-from krein.estimators._training import Classes, Training
 from krein.similarity.matrix import Similarities
+from krein.training import Classes, Training
 
 NAMES = ["svc", "clip", "flip", "shift", "square", "diffusion", "neighbors", "features"]
 

@@ -40,6 +40,7 @@ from krein.comparison.evaluation import evaluate_split
 from krein.comparison.problem import Problem
 from krein.comparison.recommendation import choose, default_method
 from krein.comparison.run import compare_problem
+from krein.training import Classes
 
 krein.store.shared_work.perf_counter = time.process_time
 
@@ -88,7 +89,7 @@ def distances(case, items, K):
 
 def fixed_errors(K, codes, train, test, methods):
     """Error and seconds of every method with its own settings chosen on `train`."""
-    problem = Problem(K, codes, np.unique(codes))
+    problem = Problem(K, Classes(codes, np.unique(codes).size), np.unique(codes))
     found = {}
     for record in evaluate_split(problem, methods, (train, test), "accuracy"):
         failed = "error" in record
@@ -113,7 +114,11 @@ def searched_error(combine, K, codes, train, test):
 def compared(K, codes, train):
     """What `compare` finds and recommends on the training part."""
     start = time.process_time()
-    problem = Problem(K[np.ix_(train, train)], codes[train], np.unique(codes))
+    problem = Problem(
+        K[np.ix_(train, train)],
+        Classes(codes[train], np.unique(codes).size),
+        np.unique(codes),
+    )
     found = compare_problem(problem, CANDIDATES, cv=FOLDS)
     return {
         "method": found.recommendation.method,

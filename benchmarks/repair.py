@@ -169,7 +169,7 @@ FIXES = {
 
 
 def error(rows, K, y, train, test):
-    """Error on test items, C chosen by inner folds on the treated training kernel."""
+    """Error on test items, C chosen by inner folds on the fixed training kernel."""
     trained, new = rows(K[np.ix_(train, train)], K[np.ix_(test, train)])
     search = GridSearchCV(SVC(kernel="precomputed", tol=1e-4), {"C": CS}, cv=4)
     return 1.0 - search.fit(trained, y[train]).score(new, y[test])

@@ -21,19 +21,20 @@ import numpy as np
 from regret import split_of
 from regret_matrices import cases
 
-from krein.estimators._gains import (
-    GAINS,
+from krein.estimators.spectral import loose_machines
+from krein.selection.folds import inner_folds
+from krein.selection.scores import setting_scores, with_threshold
+from krein.selection.search import CS
+from krein.selection.spectra import (
+    SEARCHED_FIXES,
     Kernels,
     Settings,
     distinct_methods,
     fold_values,
     left_out,
 )
-from krein.estimators._landscape import setting_scores, with_threshold
-from krein.estimators._search import CS
-from krein.estimators._training import Classes, Training, as_labels, inner_folds
-from krein.estimators.spectral import loose_machines
 from krein.similarity.matrix import Similarities
+from krein.training import Classes, Training, as_labels
 
 # Name of a way to choose: number of methods and share of the settings that the screen
 # keeps, share of these that is averaged.
@@ -62,10 +63,11 @@ def all_machines(K, y, n_classes, K_new):
     training = Training(Similarities(K), None, None, y.size)
     target, Cs = Classes(y, n_classes), np.array(CS)
     spectrum = training.K.spectrum(None)
-    methods = distinct_methods(GAINS, spectrum)
+    methods = distinct_methods(SEARCHED_FIXES, spectrum)
     settings = Settings(methods, Cs, np.arange(len(methods) * Cs.size))
     folds = inner_folds(y, 0, "the search")
     values = [fold_values(path, settings, training, target, *fold) for fold in folds]
+    values = list(map(np.stack, values))
     scores = scores_of(values, [test for _, test in folds], target).mean(axis=1)
     signs = np.column_stack(list(target.signs()))
     screen, outputs, kernels = [], [], Kernels(training, spectrum)

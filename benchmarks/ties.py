@@ -15,8 +15,8 @@ import sys
 
 import numpy as np
 
-from krein.comparison.recommendation import corrected_test, holm, item_test
-from krein.estimators._training import stratified_folds
+from krein.comparison.significance import corrected_test, holm, item_test
+from krein.selection.folds import stratified_folds
 
 LEVEL = 0.05
 SHARE = 0.25  # n_test / n_train of five folds

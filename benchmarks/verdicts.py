@@ -20,6 +20,7 @@ from regret_matrices import cases
 
 from krein.comparison.problem import Problem
 from krein.comparison.run import compare_problem
+from krein.training import Classes
 
 METHODS = ("svc", "clip", "flip", "square", "neighbors", "features", "average")
 
@@ -33,7 +34,7 @@ def main(cache: str, seconds: str = "3600") -> None:
         items, labels = case.items()
         codes = np.unique(labels, return_inverse=True)[1]
         K = case.matrix(items, np.arange(len(codes)))
-        problem = Problem(K, codes, np.unique(codes))
+        problem = Problem(K, Classes(codes, np.unique(codes).size), np.unique(codes))
         found = compare_problem(problem, METHODS, cv=5)
         before.append(len(found.recommendation.equals) == len(found.ranking))
         after.append(not found.recommendation.decided)

@@ -40,7 +40,7 @@ def test_failure_is_1(monkeypatch, capsys):
     def fails(args):
         raise ConnectionError("no network\nat all")
 
-    monkeypatch.setattr("krein.cli.kernel.datasets", fails)
+    monkeypatch.setattr("krein.cli.datasets.datasets", fails)
     assert main(["datasets"]) == 1
     assert capsys.readouterr().err == "krein datasets: error: no network at all\n"
 

@@ -187,7 +187,7 @@ def test_members_with_one_solution_are_solved_once(counter, problem):
     """Next to a diagonal no variable reaches a large C."""
     _, K, y = problem
     counter.watch(libsvm, "_loosely")
-    model = SpectrumSVCCV([30.0, 100.0, 300.0, 1e3], gains=["flip"], cv=3)
+    model = SpectrumSVCCV([30.0, 100.0, 300.0, 1e3], fixes=["flip"], cv=3)
     model.fit(K + 3.0 * np.eye(N), y)
     assert len(model.members_) == 2
     assert counter["_loosely"] == 1

@@ -20,10 +20,9 @@ def printed_errors():
     """Rows of the table of errors: this case and the other digits, in percent."""
     block = README.split("<!-- numbers -->")[1].split("<!-- end of numbers -->")[0]
     rows = re.findall(r"^\|.*?\| ([\d.]+) % \| ([\d.]+) % \|$", block, flags=re.M)
-    names = ("SVC", "nearest neighbours", "rows as features", "SpectrumSVCCV")
     return {
         name: [float(cell) for cell in row]
-        for name, row in zip(names, rows, strict=True)
+        for name, row in zip(script()["TITLES"], rows, strict=True)
     }
 
 
@@ -45,7 +44,12 @@ def test_the_answer_is_on_the_first_screen():
     first, details = README.split("## Details")
     assert len(first.split()) <= 400
     assert "You have a distance" in " ".join(first.split()[:6])
-    for needed in ("pip install .", "SpectrumSVCCV", "krein compare", "make demo"):
+    for needed in (
+        "pip install .",
+        "SimilarityClassifier",
+        "krein compare",
+        "make demo",
+    ):
         assert needed in first
     assert "Certificates" in details
 
@@ -70,9 +74,9 @@ def test_the_table_of_errors_repeats():
 
 
 def test_named_classes_are_public():
-    endings = "SVC|SVCCV|SVRCV|Embedding"
+    endings = "SVC|SVCCV|SVRCV|Embedding|Classifier"
     classes = set(re.findall(rf"`(?:krein\.)?([A-Z]\w*(?:{endings}))[`(]", README))
-    assert "SpectrumSVCCV" in classes
+    assert "SimilarityClassifier" in classes
     assert classes <= set(krein.__all__)
 
 

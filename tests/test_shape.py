@@ -59,7 +59,7 @@ def test_estimators_do_not_ask_what_kind_of_matrix_they_have():
 
 
 def test_methods_are_not_compared_by_name():
-    """Facts of a spectrum method stand in its record."""
+    """Facts of a fix stand in its record."""
     compares = re.compile(r"method (==|!=|in \()")
     allowed = {"ridge.py"}  # "stabilised" is a ridge's own
     for room in ("estimators", "similarity", "machines"):

@@ -9,8 +9,9 @@ from sklearn.model_selection import cross_val_score
 from sklearn.svm import SVC
 
 from krein import SimilarityGroupSplit, similarity_groups
-from krein.comparison.problem import check_splits
 from krein.diagnostics.findings import near_duplicate_share
+from krein.selection.folds import check_splits
+from krein.training import Values
 
 
 def families(n_families=10, size=4, seed=0):
@@ -118,10 +119,10 @@ def test_near_duplicates_are_counted_on_positive_pairs_only():
 def test_splits_that_cannot_be(pair, words):
     groups = np.array([0, 0, 2, 2, 4, 5])
     with pytest.raises(ValueError, match=words):
-        check_splits([pair], np.zeros(6), groups)
+        check_splits([pair], Values(np.zeros(6)), groups)
 
 
 def test_masks_are_positions_too():
     mask = np.array([True, True, False, False])
-    ((train, test),) = check_splits([(mask, ~mask)], np.zeros(4))
+    ((train, test),) = check_splits([(mask, ~mask)], Values(np.zeros(4)))
     assert (train.tolist(), test.tolist()) == ([0, 1], [2, 3])

@@ -47,7 +47,7 @@ THEMES = (
         lambda name, thing: (
             "comparison" in where(name)
             or where(name).startswith(
-                ("krein.diagnostics", "krein.machines", "krein.splitting")
+                ("krein.diagnostics", "krein.machines", "krein.selection.splitting")
             )
         ),
     ),

@@ -1,5 +1,5 @@
 """
-A landscape of spectrum methods
+A landscape of fixes
 ===============================
 
 Clip, flip and square are three points of one family: positive eigenvalues become

@@ -8,7 +8,7 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
-__version__ = "0.2.0"
+__version__ = "0.3.0"
 
 # Public names by the module that defines them.
 _NAMES = {
@@ -28,25 +28,31 @@ _NAMES = {
     "krein.estimators.transformers": (
         "PseudoEuclideanEmbedding SpectrumTransformer transductive_kernel"
     ),
+    "krein.estimators.similarity_model": "SimilarityClassifier SimilarityRegressor",
     "krein.estimators.spectral": "SpectrumSVC",
     "krein.estimators.spectral_svr": "SpectrumOneClassSVM SpectrumSVR",
     "krein.estimators.spectrum_cv": "SpectrumSVCCV SpectrumSVRCV",
     "krein.kernels": (
-        "Kernel affine_invariant_kernel bures_kernel covariance_descriptors "
-        "damerau_kernel dtw_kernel edit_kernel erp_kernel euclidean_spd_kernel "
-        "geodesic_rbf_kernel gower_kernel haversine_kernel jaro_winkler_kernel "
-        "kernel_matrix laplacian_kernel lcs_kernel list_kernels log_euclidean_kernel "
-        "msm_kernel multiquadric_kernel needleman_wunsch_kernel "
-        "optimal_assignment_kernel polynomial_kernel rbf_kernel register_kernel "
-        "sigmoid_kernel smith_waterman_kernel stein_kernel tanimoto_kernel "
-        "thin_plate_kernel tl1_kernel twe_kernel wasserstein_1d_kernel wl_kernel"
+        "Kernel affine_invariant_kernel braycurtis_kernel bures_kernel "
+        "canberra_kernel chebyshev_kernel cityblock_kernel correlation_kernel "
+        "cosine_kernel covariance_descriptors damerau_kernel dice_kernel dtw_kernel "
+        "edit_kernel erp_kernel euclidean_kernel euclidean_spd_kernel "
+        "geodesic_rbf_kernel gower_kernel hamming_kernel haversine_kernel "
+        "jaccard_kernel jaro_winkler_kernel jensenshannon_kernel kernel_matrix "
+        "laplacian_kernel lcs_kernel list_kernels log_euclidean_kernel "
+        "mahalanobis_kernel minkowski_kernel msm_kernel multiquadric_kernel "
+        "needleman_wunsch_kernel optimal_assignment_kernel polynomial_kernel "
+        "rbf_kernel register_kernel rogerstanimoto_kernel russellrao_kernel "
+        "seuclidean_kernel sigmoid_kernel smith_waterman_kernel sokalsneath_kernel "
+        "sqeuclidean_kernel stein_kernel tanimoto_kernel thin_plate_kernel tl1_kernel "
+        "twe_kernel wasserstein_1d_kernel wl_kernel yule_kernel"
     ),
     "krein.comparison": "Comparison KernelComparison compare list_methods",
     "krein.comparison.yardsticks": (
         "SimilarityFeaturesClassifier SimilarityNeighborsClassifier"
     ),
     "krein.diagnostics": "Diagnosis Finding diagnose",
-    "krein.splitting": "SimilarityGroupSplit similarity_groups split_kernel",
+    "krein.selection.splitting": "SimilarityGroupSplit similarity_groups split_kernel",
     "krein.spectrum.repair": "Repaired nearest_psd",
     "krein.files.data_sets": "list_datasets load_dataset",
     "krein.files.sources": "FormatError Named",
@@ -69,7 +75,10 @@ def __getattr__(name: str) -> Any:
     if name == "published":
         return importlib.import_module("krein.published")
     if name not in _WHERE:
-        raise AttributeError(f"module 'krein' has no attribute {name!r}")
+        from krein.retired import NAMES
+
+        hint = f": {NAMES[name]}" if name in NAMES else ""
+        raise AttributeError(f"module 'krein' has no attribute {name!r}{hint}")
     value = getattr(importlib.import_module(_WHERE[name]), name)
     globals()[name] = value
     return value

@@ -1,18 +1,16 @@
-"""Arrays of numbers: type, sparse rows, units, threads, and the memory they need."""
+"""Arrays of numbers: type, sparse rows, units, and the memory they need."""
 
 from __future__ import annotations
 
+import math
 import os
 import re
-from contextlib import AbstractContextManager, nullcontext
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import scipy.sparse
 from numpy.typing import NDArray
-from threadpoolctl import ThreadpoolController
 
 Array = NDArray[np.float64]
 
@@ -70,6 +68,8 @@ def product_and_error(K: Any, V: Array) -> tuple[Array, Array]:
         Coefficients.
     """
     n = K.shape[0]
+    if hasattr(K, "product_and_error"):  # it knows better
+        return K.product_and_error(V)
     if scipy.sparse.issparse(K):
         return K @ V, rounding_of_sums(n) * (abs(K) @ np.abs(V))
     support = np.flatnonzero(V if V.ndim == 1 else V.any(axis=1))
@@ -101,28 +101,6 @@ def extended_product(K: Array, v: Array) -> tuple[Array, Array]:
     return outputs, error + 0.5 * _EPS * np.abs(outputs)
 
 
-@cache
-def _libraries() -> ThreadpoolController:
-    return ThreadpoolController()  # looking for them takes 15 ms
-
-
-def blas_threads(limit: int | None) -> AbstractContextManager[object]:
-    """Use at most so many threads of BLAS inside of the block; None: as they are.
-
-    Passes over tiles of a few hundred columns are many short products. On two cores
-    two threads take twice the processor time of one and no less time, and much more
-    of both when something else runs beside them.
-
-    Parameters
-    ----------
-    limit : int or None
-        Number of threads.
-    """
-    if limit is None:
-        return nullcontext()
-    return _libraries().limit(limits=limit, user_api="blas")
-
-
 _GIGABYTE = 1e9
 
 
@@ -139,16 +117,50 @@ def available_memory() -> int | None:
     return min(known) if known else None
 
 
+_UNITS = {
+    "": 1,
+    "KB": 10**3,
+    "MB": 10**6,
+    "GB": 10**9,
+    "TB": 10**12,
+    "KIB": 2**10,
+    "MIB": 2**20,
+    "GIB": 2**30,
+    "TIB": 2**40,
+}
+
+
 def parse_bytes(text: str) -> int:
-    """Read ``"500MB"``, ``"4GB"`` or a number of bytes."""
-    units = {"KB": 1e3, "MB": 1e6, "GB": 1e9, "TB": 1e12}
-    found = re.fullmatch(r"([\d.]+(?:E\+?\d+)?) *([KMGT]B)?", text.strip().upper())
+    """Read ``"500MB"``, ``"4GB"``, ``"2GiB"`` or a number of bytes.
+
+    Examples
+    --------
+    >>> parse_bytes("500MB"), parse_bytes("2 GiB"), parse_bytes("1e9")
+    (500000000, 2147483648, 1000000000)
+    """
+    found = re.fullmatch(
+        r"(\d+\.?\d*(?:E\+?\d+)?) *((?:[KMGT]I?B)?)", text.strip().upper()
+    )
     if found is None:
         raise ValueError(
-            f"a memory limit must be bytes or a number with KB, MB, GB or TB, "
-            f"got {text!r}"
+            "a memory limit must be bytes or a number with KB, MB, GB or TB (or KiB, "
+            f"MiB, GiB, TiB), got {text!r}"
         )
-    return int(float(found[1]) * units.get(found[2], 1))
+    return int(float(found[1]) * _UNITS[found[2]])
+
+
+def size_in_words(n_bytes: float) -> str:
+    """Bytes as people write them.
+
+    Examples
+    --------
+    >>> size_in_words(300_000), size_in_words(2_340_000_000), size_in_words(12)
+    ('300 kB', '2.34 GB', '12 bytes')
+    """
+    for unit, size in (("TB", 1e12), ("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
+        if n_bytes >= size:
+            return f"{n_bytes / size:.3g} {unit}"
+    return f"{n_bytes:.0f} bytes"
 
 
 def _free_memory() -> int | None:
@@ -221,3 +233,19 @@ def require_for_spectral_fit(n: int) -> None:
         "Use landmarks: approximation=krein.KreinNystroem(n_components=500), or "
         "KreinNystroem before a linear model.",
     )
+
+
+def items_of_condensed(size: int) -> int | None:
+    """Number of items that have so many pairs, None if there is no such number."""
+    n = round((1.0 + math.sqrt(1.0 + 8.0 * size)) / 2.0)
+    return n if size > 0 and n * (n - 1) // 2 == size else None
+
+
+def square_of_condensed(flat: Array) -> Array:
+    """Square matrix of distances that are listed pair by pair, as ``pdist`` does."""
+    n = items_of_condensed(flat.size)
+    if n is None:
+        raise ValueError(f"{flat.size} numbers are not one for each pair of items")
+    D = np.zeros((n, n))
+    D[np.triu_indices(n, 1)] = flat
+    return D + D.T

@@ -18,12 +18,13 @@ from types import MethodType
 from typing import Any, ClassVar, TypeVar, dataclass_transform
 
 import numpy as np
-from sklearn.base import BaseEstimator, _fit_context
-from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
+from sklearn.base import BaseEstimator
 
-from krein.arrays import blas_threads
 from krein.kernels.registry import Kernel
+from krein.retired import PARAMETERS
+from krein.sklearn_internals import HasMethods, Interval, StrOptions, fit_context
 from krein.spectrum.fixes import Fix
+from krein.threads import rows_of, threads_for
 from krein.validation import LARGEST
 
 _Class = TypeVar("_Class")
@@ -38,9 +39,10 @@ CONSTRAINTS: dict[str, Any] = {
     # The similarity.
     "kernel": [str, callable, Kernel],
     "kernel_params": [dict, None],
+    "kind": [StrOptions({"similarity", "distance"})],
     "symmetrize": _FLAG,
     "approximation": [HasMethods("approximate"), None],
-    "method": [str, Fix],  # `as_fix` knows the names
+    "method": [str, Fix, callable],  # `as_fix` knows the names
     "t": [POSITIVE],
     # The machine.
     "C": [POSITIVE],
@@ -70,6 +72,7 @@ CONSTRAINTS: dict[str, Any] = {
     "Cs": _GRID,
     "rhos": _GRID,
     "alphas": _GRID,
+    "fixes": [list, tuple, None],
     "gains": [list, tuple, None],
     "combine": [StrOptions({"average", "best"})],
     "cv": ["cv_object"],
@@ -128,6 +131,18 @@ class Documented(BaseEstimator):
 
     _parameter_constraints = CONSTRAINTS
     _fitted_state: ClassVar[State] = ()
+    # Passes over tiles of a few hundred columns are many short products.
+    _on_one_thread = False
+
+    def __new__(cls, *args: Any, **parameters: Any) -> Any:
+        """Name the replacement of a parameter that an earlier release had."""
+        for name in parameters.keys() & PARAMETERS.keys():
+            if name not in cls._get_param_names():
+                raise TypeError(
+                    f"{cls.__name__} has no parameter {name!r} any more: "
+                    f"{PARAMETERS[name]}"
+                )
+        return super().__new__(cls)
 
     def _validate_params(self) -> None:
         check_parameters(self.get_params(deep=False))
@@ -182,14 +197,15 @@ def replaces_state(fit: Callable[..., Any]) -> Callable[..., Any]:
     all of them in one assignment at the end. A refit therefore leaves nothing of the
     fit before, and a fit that fails or is interrupted leaves the estimator as it was.
     NumPy's numbers among the parameters are Python's during the fit: the arithmetic of
-    small types would round or overflow.
+    small types would round or overflow. BLAS runs on the threads that pay for so many
+    items (`krein.threads`), or on one where the class says so.
 
     Parameters
     ----------
     fit : callable
         ``fit(self, ...)``; what it returns is passed on.
     """
-    checked = _fit_context(prefer_skip_nested_validation=False)(fit)
+    checked = fit_context(prefer_skip_nested_validation=False)(fit)
 
     @functools.wraps(fit)
     def replacing(self: Any, *args: Any, **kwargs: Any) -> Any:
@@ -198,7 +214,8 @@ def replaces_state(fit: Callable[..., Any]) -> Callable[..., Any]:
         typed = {k: v for k, v in given.items() if isinstance(v, np.number)}
         plain = {name: value.item() for name, value in typed.items()}
         fresh.__dict__ = without_state(self) | plain
-        with blas_threads(getattr(fresh, "_blas_threads", None)):
+        items = args[0] if args else kwargs.get("X")
+        with threads_for(0 if fresh._on_one_thread else rows_of(items)):
             result = checked(fresh, *args, **kwargs)
         self.__dict__ = fresh.__dict__ | typed
         return self if result is fresh else result
@@ -278,10 +295,10 @@ def declared_state(cls: type) -> dict[str, Fitted]:
 # What most models have: rows of coefficients on the training items, ...
 COEFFICIENTS = Fitted.state(
     Fitted("X_fit_", "items"),
-    Fitted("dual_coef_", "numbers", "rn"),
+    Fitted("dual_coef_", "coefficients", "rn", attribute="_dual_coef"),
     Fitted("intercept_", "numbers", "r"),
     Fitted("support_", "integers", "s"),
-    Fitted("alpha_", "numbers", "rn", needed=False),
+    Fitted("alpha_", "variables", "rn", needed=False, attribute="_alpha"),
     Fitted("poly_coef_", "numbers", "rp", needed=False),
     Fitted("approximation_error_", "number", needed=False),
     Fitted("dense_coef_", "numbers", "rn", needed=False),

@@ -6,7 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from sklearn.utils import _safe_indexing, check_array
+
+from krein.sklearn_internals import safe_indexing
 
 
 def take(items: Any, rows: Any) -> Any:
@@ -19,7 +20,7 @@ def take(items: Any, rows: Any) -> Any:
         return items[rows]
     if hasattr(items, "to_pylist"):  # Arrow
         return items.take(np.arange(len(items))[rows])
-    taken = _safe_indexing(items, rows)
+    taken = safe_indexing(items, rows)
     if isinstance(taken, tuple):
         return list(taken)
     return taken.compute() if hasattr(taken, "compute") else taken
@@ -32,6 +33,9 @@ class LazyRows:
     ----------
     X : dask array of shape (n, n_features), or dask frame
         Numbers; sizes of parts that are not known are found out.
+    compute : callable, optional
+        ``compute(lazy) -> list`` of the values of lazy objects; by dask as it is set up
+        when not given.
 
     Attributes
     ----------
@@ -39,14 +43,18 @@ class LazyRows:
         (n, n_features).
     """
 
-    def __init__(self, X: Any) -> None:
+    def __init__(
+        self, X: Any, compute: Callable[[list[Any]], list[Any]] | None = None
+    ) -> None:
+        self.compute = _by_dask if compute is None else compute
         if hasattr(X, "to_dask_array"):
             X = X.to_dask_array(lengths=True)
         if np.isnan(X.shape[0]):
             X = X.compute_chunk_sizes()
         if X.ndim != 2:
             raise ValueError(f"X is a dask array of shape {X.shape}, not 2-dimensional")
-        self.rows = X.astype(np.float64).map_blocks(_finite, dtype=np.float64)
+        numbers = X.astype(np.float64)
+        self.rows = numbers.map_blocks(_finite, dtype=np.float64, meta=np.empty((0, 0)))
         self.shape: tuple[int, int] = X.shape
 
     def __len__(self) -> int:
@@ -55,9 +63,9 @@ class LazyRows:
     def __getitem__(self, rows: Any) -> np.ndarray:
         """Compute the rows at a slice or at positions, in any order."""
         if isinstance(rows, slice):
-            return self.rows[rows].compute()
+            return self.compute([self.rows[rows]])[0]
         places, back = np.unique(rows, return_inverse=True)
-        return self.rows[places].compute()[back]
+        return self.compute([self.rows[places]])[0][back]
 
     def __array__(self, *given: Any, **options: Any) -> np.ndarray:
         """Refuse: nothing here may bring all rows into the memory of one process."""
@@ -75,12 +83,28 @@ class LazyRows:
         """Return what a function makes of each `size` rows, computed where they are."""
         import dask
 
-        tasks = map(dask.delayed(function, pure=True), self.parts(size))
-        return list(dask.compute(*tasks))
+        return self.compute(
+            list(map(dask.delayed(function, pure=True), self.parts(size)))
+        )
 
 
-def _finite(rows: np.ndarray) -> np.ndarray:
-    return check_array(rows, input_name="X", ensure_min_samples=0)
+def _by_dask(lazy: list[Any]) -> list[Any]:
+    import dask
+
+    return list(dask.compute(*lazy))
+
+
+def _finite(rows: np.ndarray, block_info: Any = None) -> np.ndarray:
+    """Refuse NaN and infinity, named by the place in the whole array."""
+    bad = np.argwhere(~np.isfinite(rows))
+    if bad.size and block_info:
+        starts = [start for start, _ in block_info[0]["array-location"]]
+        row, column = bad[0]
+        raise ValueError(
+            f"X[{row + starts[0]}, {column + starts[1]}] is {rows[row, column]}: X "
+            "contains NaN or infinity. Leave such rows out, or fill them in"
+        )
+    return rows
 
 
 def plain_items(X: Any) -> Any:

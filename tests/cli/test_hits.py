@@ -154,7 +154,7 @@ def test_predictions_are_those_of_the_whole_table(table, tmp_path, capsys):
 def test_more_items_than_a_dense_matrix_is_made_of(table, capsys, monkeypatch):
     path, labels = table
     monkeypatch.setattr("krein.similarity.sparse.LARGEST_DENSE", 150)
-    monkeypatch.setattr("krein.cli.compare._DIAGNOSED", 100)
+    monkeypatch.setattr("krein.cli.console.ITEMS_DIAGNOSED", 100)
     words = ["compare", path, "--labels", labels, "--label-column", "family"]
     words += ["--folds", "2", "--methods", "profiles,clip"]
     assert main([str(word) for word in [*words, "--html", "x.html"]]) == 2

@@ -20,27 +20,24 @@ from krein import (
     load_model,
     save_model,
 )
-from krein.comparison.comparison import Comparison
 from krein.comparison.contenders import (
     COLUMNS,
     CONTENDERS,
-    TASKS,
     Contender,
     select_contenders,
 )
-from krein.comparison.evaluation import score
-from krein.comparison.problem import Problem, outer_splits
-from krein.comparison.recommendation import (
-    choose,
+from krein.comparison.recommendation import choose
+from krein.comparison.significance import (
     corrected_error,
     corrected_test,
     holm,
     score_interval,
 )
-from krein.estimators._training import inner_folds
 from krein.kernels import KERNELS
-
-SCORINGS = TASKS["classification"].scorings
+from krein.selection.folds import inner_folds, outer_splits
+from krein.selection.scores import score
+from krein.training import Classes
+from tests.comparison.made_up import made_up
 
 
 @pytest.fixture
@@ -55,12 +52,12 @@ def problem(rng):
 
 def test_splits_are_stratified_repeated_and_fixed():
     codes = np.repeat([0, 1], [40, 20])
-    splits = outer_splits(codes)
+    splits = outer_splits(Classes(codes, 2))
     assert len(splits) == 10
     for train, test in splits:
         assert np.bincount(codes[test]).tolist() == [8, 4]
         assert np.intersect1d(train, test).size == 0
-    again = outer_splits(codes)
+    again = outer_splits(Classes(codes, 2))
     assert all(np.array_equal(a[1], b[1]) for a, b in zip(splits, again, strict=True))
 
 
@@ -70,7 +67,7 @@ def test_groups_are_never_split(seed):
     rng = np.random.default_rng(seed)
     codes = np.tile([0, 1], 40)
     groups = rng.integers(0, 16, 80)
-    for train, test in outer_splits(codes, groups=groups, cv=3, seed=seed):
+    for train, test in outer_splits(Classes(codes, 2), groups=groups, cv=3, seed=seed):
         assert not set(groups[train]) & set(groups[test])
         for a, b in inner_folds(codes[train], 0, "a test", groups[train]):
             assert not set(groups[train][a]) & set(groups[train][b])
@@ -91,7 +88,7 @@ def test_groups_are_never_split(seed):
 )
 def test_bad_cv(cv, message):
     with pytest.raises((ValueError, TypeError), match=message):
-        outer_splits(np.repeat([0, 1], 20), cv)
+        outer_splits(Classes(np.repeat([0, 1], 20), 2), cv)
 
 
 @pytest.mark.parametrize("cv", [None, 3, StratifiedKFold(3)])
@@ -99,7 +96,7 @@ def test_bad_cv(cv, message):
 def test_a_class_of_one_item_is_trained_on_and_never_tested(cv):
     codes = np.array([0] * 20 + [1] * 10 + [2])
     with pytest.warns(UserWarning, match="1 of 3 classes have one item"):
-        splits = outer_splits(codes, cv)
+        splits = outer_splits(Classes(codes, 3), cv)
     for train, test in splits:
         assert 30 in train
         assert 30 not in test
@@ -122,7 +119,7 @@ def test_one_class_beside_single_items_is_refused():
         pytest.warns(UserWarning, match="one item"),
         pytest.raises(ValueError, match="needs two classes of at least two items"),
     ):
-        outer_splits(np.array([0] * 20 + [1]))
+        outer_splits(Classes(np.array([0] * 20 + [1]), 2))
 
 
 # --------------------------------------------------------------------------- statistics
@@ -184,39 +181,6 @@ def test_scores_against_scikit_learn(seed, n_classes):
 # ---------------------------------------------------------------------------- the words
 
 
-class OverSplits(Comparison):
-    """Of scores without items, so that the test over splits decides."""
-
-    def item_scores(self, method):
-        return None
-
-
-def made_up(scores, smallest=-1.0):
-    """A comparison with chosen accuracies per method and split, equal splits."""
-    n = 100
-    codes = np.tile([0, 1], n // 2)
-    count = len(next(iter(scores.values())))
-    splits = outer_splits(codes, None if count == 10 else count)
-    records = [
-        {
-            "method": method,
-            "split": s,
-            "params": {},
-            "scores": {**dict.fromkeys(SCORINGS, 0.5), "accuracy": float(values[s])},
-            "fit_seconds": 0.1,
-            "predict_seconds": 0.01,
-            "search_seconds": 1.0,
-            "converged": True,
-            "predicted": [0] * len(splits[s][1]),
-        }
-        for method, values in scores.items()
-        for s in range(count)
-    ]
-    K = np.diag(np.linspace(smallest, 1.0, n))
-    problem = Problem(K, codes, np.array(["a", "b"]))
-    return OverSplits(tuple(records), tuple(scores), "accuracy", problem, tuple(splits))
-
-
 @pytest.mark.parametrize(("errors", "method"), [(1.4, "average"), (1.6, "neighbors")])
 def test_the_default_stays_unless_clearly_beaten(errors, method, rng):
     noise = 0.05 * rng.standard_normal(10)
@@ -240,7 +204,7 @@ def test_what_beats_the_default_is_not_called_the_default(rng):
         }
         found = made_up(scores).recommendation
         assert found.method == method
-        assert "clearly beats the usual default" in found.text
+        assert "by more than 1.5 standard errors" in found.text
 
 
 def test_on_a_definite_similarity_nothing_is_treated(rng):
@@ -298,7 +262,7 @@ def test_indefiniteness_is_not_blamed_where_there_is_none(rng):
 
 
 def test_methods_that_tie_are_said_to_do_as_well(rng):
-    """A recommendation, not a shrug: the simplest, and what does as well."""
+    """A recommendation, not a shrug: the simplest, and what cannot be told from it."""
     scores = 0.8 + 0.05 * rng.standard_normal((3, 10))
     scores -= scores.mean(axis=1, keepdims=True) - 0.8
     comparison = made_up(dict(zip(["krein", "svc", "proxy"], scores, strict=True)))
@@ -307,7 +271,7 @@ def test_methods_that_tie_are_said_to_do_as_well(rng):
     assert not answer.clear
     assert answer.decided
     assert answer.text.startswith("Use SVM on raw matrix")
-    assert "All other methods do as well." in answer.text
+    assert "No other method can be told apart from it." in answer.text
     assert "o clear winner" not in answer.text
 
 
@@ -326,7 +290,7 @@ def test_some_do_as_well_and_some_are_worse(rng):
     answer = made_up(scores).recommendation
     assert answer.decided
     assert answer.text.startswith("Use SVM with clip: mean accuracy 0.900")
-    assert "SVM with flip does as well." in answer.text
+    assert "SVM with flip cannot be told apart from it." in answer.text
 
 
 def test_no_clear_winner_is_for_what_cannot_be_told():
@@ -395,7 +359,7 @@ def test_names_are_checked(problem):
         compare(X @ X.T, y, methods=[])
     with pytest.raises(ValueError, match="scoring must be one of"):
         compare(X @ X.T, y, scoring="f1")
-    with pytest.raises(TypeError, match="no argument 'randomstate'; did you mean"):
+    with pytest.raises(TypeError, match="argument 'randomstate'"):
         compare(X @ X.T, y, randomstate=1)
     with pytest.raises(ValueError, match="49 labels for 50 items"):
         compare(X @ X.T, y[:-1])

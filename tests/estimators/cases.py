@@ -11,8 +11,10 @@ from krein import (
     KreinSVC,
     ProxySVC,
     ProxySVCCV,
+    SimilarityClassifier,
     SimilarityFeaturesClassifier,
     SimilarityNeighborsClassifier,
+    SimilarityRegressor,
     SpectrumOneClassSVM,
     SpectrumSVC,
     SpectrumSVCCV,
@@ -52,8 +54,10 @@ VARIANTS = [
     SpectrumSVC("none"),
     SpectrumSVC("shift"),
     SpectrumSVC("square"),
-    SpectrumSVCCV([1.0, 10.0], gains=["clip", "flip"], cv=2),
-    SpectrumSVRCV([1.0, 10.0], gains=["clip", "flip"], cv=2),
+    SimilarityClassifier(Cs=[1.0, 10.0], fixes=["clip", "flip"], top=2, cv=2),
+    SimilarityRegressor(Cs=[1.0, 10.0], fixes=["clip", "flip"], top=2, cv=2),
+    SpectrumSVCCV([1.0, 10.0], fixes=["clip", "flip"], cv=2),
+    SpectrumSVRCV([1.0, 10.0], fixes=["clip", "flip"], cv=2),
     SpectrumSVR("flip"),
 ]
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from krein import CPDSVC, SpectrumSVC
-from krein.estimators._probability import fit_sigmoid
+from krein.selection.calibration import fit_sigmoid
 
 
 def test_weights_of_the_sigmoid_are_repetition(rng):

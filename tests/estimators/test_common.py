@@ -15,6 +15,7 @@ from krein import (
     KreinNystroem,
     PCoA,
     PseudoEuclideanEmbedding,
+    SimilarityClassifier,
     SpectrumSVCCV,
     SpectrumSVRCV,
     SpectrumTransformer,
@@ -90,7 +91,8 @@ def expected_failures(estimator):
     if precomputed and isinstance(estimator, CPDSVC | CPDRegressor):
         reason = "a kernel cut to integers is not c.p.d. any more, which is refused"
         return {"check_estimators_dtypes": reason}
-    if isinstance(estimator, SpectrumSVCCV) and not precomputed:
+    searches = SpectrumSVCCV | SimilarityClassifier
+    if isinstance(estimator, searches) and not precomputed:
         reason = (
             "the search runs LIBSVM loosely: temperature_ depends on the order of "
             "the samples by some 1e-3"

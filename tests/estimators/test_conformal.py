@@ -16,7 +16,7 @@ from krein import (
     save_model,
     sigmoid_kernel,
 )
-from krein.estimators._probability import conformity, thresholds
+from krein.selection.calibration import conformity, thresholds
 
 
 def problem(seed=0, n=150, classes=3):
@@ -74,7 +74,7 @@ def test_coverage_of_exchangeable_scores():
         ProxySVC(probability=True),
         DCSVC(probability=True),
         CPDSVC(kernel="rbf", probability=True),
-        SpectrumSVCCV(Cs=[1.0], gains=["clip", "flip"]),
+        SpectrumSVCCV(Cs=[1.0], fixes=["clip", "flip"]),
     ],
     ids=lambda model: type(model).__name__,
 )

@@ -13,21 +13,15 @@ from krein import (
     SpectrumSVRCV,
     compare,
 )
-from krein.estimators._search import cv_results
-from krein.estimators._training import (
-    Classes,
-    Training,
-    cv_folds,
-    inner_folds,
-    rare_classes,
-    votes_of_pairs,
-)
+from krein.selection.folds import cv_folds, inner_folds, rare_classes
+from krein.selection.scores import cv_results
 from krein.similarity.matrix import Similarities
+from krein.training import Classes, Training, votes_of_pairs
 
 SEARCHES = [
-    SpectrumSVCCV([0.1, 1.0, 10.0], gains=["clip", "flip"]),
-    SpectrumSVCCV([0.1, 1.0, 10.0], gains=["clip", "flip"], combine="best"),
-    SpectrumSVRCV([0.1, 1.0, 10.0], gains=["clip", "flip"]),
+    SpectrumSVCCV([0.1, 1.0, 10.0], fixes=["clip", "flip"]),
+    SpectrumSVCCV([0.1, 1.0, 10.0], fixes=["clip", "flip"], combine="best"),
+    SpectrumSVRCV([0.1, 1.0, 10.0], fixes=["clip", "flip"]),
     ProxySVCCV([1.0, 10.0], rhos=[1.0, 100.0]),
     KreinLogisticRegressionCV([0.1, 1.0]),
     CPDSVCCV([0.1, 1.0], kernel="precomputed"),
@@ -93,7 +87,7 @@ def test_a_class_of_one_sample_does_not_end_a_search(data):
     K, y = data
     y = y.copy()
     y[0] = 7
-    for model in (SpectrumSVCCV([1.0], gains=["clip"]), SpectrumSVC(probability=True)):
+    for model in (SpectrumSVCCV([1.0], fixes=["clip"]), SpectrumSVC(probability=True)):
         with pytest.warns(UserWarning, match="have one sample"):
             model.fit(K, y)
         assert 7 in model.classes_
@@ -114,7 +108,7 @@ def test_one_rule_of_folds(data):
 @pytest.mark.parametrize(
     "model",
     [
-        SpectrumSVCCV([1.0, 10.0], gains=["clip"], scoring="roc_auc"),
+        SpectrumSVCCV([1.0, 10.0], fixes=["clip"], scoring="roc_auc"),
         ProxySVCCV([1.0, 10.0], rhos=[1.0], scoring="roc_auc"),
         KreinLogisticRegressionCV([0.1, 1.0], scoring="roc_auc"),
     ],
@@ -134,7 +128,7 @@ def test_scores_that_are_not_defined_in_a_fold(model, data):
 
 
 def test_the_search_of_compare_is_that_of_the_class(data):
-    """The same candidates, in units of the treated kernel."""
+    """The same candidates, in units of the fixed kernel."""
     K, y = data
     found = compare(K, y, methods=["flip"], cv=[(np.arange(30), np.arange(30, 40))])
     part = K[:30, :30]

@@ -28,7 +28,8 @@ from krein.comparison.yardsticks import (
     SimilarityFeaturesClassifier,
     SimilarityNeighborsClassifier,
 )
-from krein.estimators._training import Values, inner_folds
+from krein.selection.folds import inner_folds
+from krein.training import Values
 
 HERE = Path(__file__)
 N = 40

@@ -1,9 +1,17 @@
-"""A method is one record; what the certificate claims follows from its eigenvalues."""
+"""A fix is one record; what the certificate claims follows from its eigenvalues."""
 
 import numpy as np
 import pytest
 
-from krein import KreinRidge, SpectrumSVC, SpectrumTransformer
+from krein import (
+    KreinRidge,
+    ModelFileError,
+    SpectrumSVC,
+    SpectrumTransformer,
+    check_certificate,
+    load_model,
+    save_model,
+)
 from krein.spectrum.fixes import FIXES, Fix
 
 
@@ -86,3 +94,26 @@ def test_a_record_serves_every_spectral_estimator(rng):
     ours = KreinRidge(1.0, method=halved).fit(K, t).predict(K)
     flip = KreinRidge(2.0, method="flip").fit(K, t).predict(K)
     np.testing.assert_allclose(ours, flip, atol=1e-8)
+
+
+def half_of_flip(values):
+    return np.abs(values) / 2.0
+
+
+def test_a_function_of_the_eigenvalues_is_a_method(tmp_path):
+    """Its certificate is the record's: a gap where no eigenvalue is negative."""
+    K, y = problem(3)
+    ours = SpectrumSVC(half_of_flip, C=0.2).fit(K, y)
+    flip = SpectrumSVC("flip", C=0.1).fit(K, y)
+    np.testing.assert_allclose(
+        ours.decision_function(K), flip.decision_function(K), atol=1e-8
+    )
+    assert ours.result_.certificate.kind == "gap"
+    assert check_certificate(ours, K, y).holds
+    path = save_model(ours, tmp_path / "m.krein")
+    with pytest.raises(ModelFileError, match="half_of_flip; import it and pass it"):
+        load_model(path)
+    again = load_model(path, kernel=half_of_flip)
+    np.testing.assert_array_equal(again.predict(K), ours.predict(K))
+    signed = SpectrumSVC(np.tanh, C=0.1).fit(K, y)
+    assert signed.result_.certificate.kind == "stationarity"

@@ -6,8 +6,8 @@ from sklearn.model_selection import GridSearchCV, StratifiedKFold
 
 from krein import ProxySVC, ProxySVCCV, Spectrum
 from krein.estimators._proxy_options import default_grid
-from krein.estimators._search import split_scores
-from krein.estimators._training import Classes
+from krein.selection.scores import split_scores
+from krein.training import Classes
 
 N = 60
 

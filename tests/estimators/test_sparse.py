@@ -98,7 +98,7 @@ def test_without_any_dense_matrix(method, data, monkeypatch):
 def test_what_is_left_out_of_the_spectrum_is_in_the_gap(data):
     _, S, y, _ = data
     model = SpectrumSVC("clip").fit(S, y)
-    slack = module.SparseSimilarity(S).treated("clip").slack
+    slack = module.SparseSimilarity(S).fixed_kernel("clip").slack
     assert slack > 0
     bound = slack * (model.alpha_**2).sum(axis=1)
     assert (model.duality_gap_ >= bound).all()

@@ -39,7 +39,7 @@ MODELS = [
     SpectrumOneClassSVM(),
     SpectrumSVC("clip"),
     SpectrumSVC("flip", multi_class="ovo"),
-    SpectrumSVCCV([1.0, 10.0], gains=["clip", "flip"], cv=2),
+    SpectrumSVCCV([1.0, 10.0], fixes=["clip", "flip"], cv=2),
     SpectrumSVR("clip"),
 ]
 

@@ -3,33 +3,43 @@
 import matplotlib as mpl
 import numpy as np
 import pytest
+from numpy.testing import assert_allclose
 from scipy.optimize import minimize_scalar
+from sklearn.base import clone
 from sklearn.datasets import load_iris
 from sklearn.metrics import log_loss
-from sklearn.model_selection import StratifiedKFold
+from sklearn.model_selection import GridSearchCV, StratifiedKFold
+from sklearn.pipeline import make_pipeline
 from sklearn.svm import SVC
 
 from krein import (
+    DistanceTransformer,
     SpectrumSVC,
     SpectrumSVCCV,
+    SpectrumSVRCV,
     check_certificate,
     load_model,
     rbf_kernel,
     save_model,
     sigmoid_kernel,
 )
-from krein.estimators._gains import GAINS, Kernels, Settings, by_half, left_out
-from krein.estimators._landscape import (
-    probabilities,
-    setting_scores,
-    temperatures,
-    with_threshold,
-)
-from krein.estimators._training import Classes, Training
 from krein.machines.svm_dual import svm_path
+from krein.selection.calibration import probabilities, temperatures
+from krein.selection.scores import setting_scores, with_threshold
+from krein.selection.search import CS
+from krein.selection.spectra import (
+    SEARCHED_FIXES,
+    Kernels,
+    Settings,
+    all_settings,
+    by_half,
+    left_out,
+    screened_settings,
+)
 from krein.similarity.matrix import Similarities
 from krein.spectrum.decomposition import Spectrum
 from krein.spectrum.fixes import FIXES, as_fix, power
+from krein.training import Classes, Training
 
 mpl.use("Agg")
 
@@ -53,8 +63,8 @@ def test_the_family_contains_the_named_methods(rng):
         expected = FIXES[name].apply(values, 1e-12, 1.0)
         found = power(w, p).apply(values, 1e-12, 1.0)
         np.testing.assert_allclose(found, expected, rtol=1e-12)
-    assert len(GAINS) == 12
-    for gain in GAINS:
+    assert len(SEARCHED_FIXES) == 12
+    for gain in SEARCHED_FIXES:
         again = as_fix(gain.name).apply(values, 1e-12, 1.0)
         np.testing.assert_array_equal(again, gain.apply(values, 1e-12, 1.0))
 
@@ -83,7 +93,7 @@ def test_scores_are_those_of_separate_fits(problem):
     """One method, one C: fits by SpectrumSVC on every fold, calibrated and scored."""
     K, y = problem
     folds = list(StratifiedKFold(4).split(K, y))
-    model = SpectrumSVCCV([1.0], gains=["flip"], cv=folds, combine="best").fit(K, y)
+    model = SpectrumSVCCV([1.0], fixes=["flip"], cv=folds, combine="best").fit(K, y)
     values, labels = [], []
     for train, test in folds:
         part = K[np.ix_(train, train)]
@@ -114,7 +124,7 @@ def _by_search(values, positive):
 @pytest.mark.parametrize("scoring", ["accuracy", "roc_auc", "neg_log_loss"])
 def test_scorers_of_scikit_learn(scoring, problem):
     K, y = problem
-    model = SpectrumSVCCV([0.1, 10.0], gains=["clip"], scoring=scoring).fit(K, y)
+    model = SpectrumSVCCV([0.1, 10.0], fixes=["clip"], scoring=scoring).fit(K, y)
     scores = model.cv_results_["mean_test_score"]
     assert scores.shape == (2,)
     assert np.isfinite(scores).all()
@@ -214,7 +224,7 @@ def test_model_files(combine, problem, tmp_path):
     ("params", "message"),
     [
         ({"Cs": [0.0]}, "Cs must be one or more positive numbers"),
-        ({"gains": ["clap"]}, "method='clap' is not known"),
+        ({"fixes": ["clap"]}, "method='clap' is not known"),
         ({"combine": "sum"}, "combine"),
     ],
 )
@@ -264,9 +274,9 @@ def test_two_halves_of_kernels_are_formed_for_each_power_and_kept(problem, monke
     assert len(formed) <= 8 * 4
     training = Training(Similarities(K), None, None, 80)
     kernels = Kernels(training, training.K.spectrum(None))
-    every = Settings(GAINS, np.ones(1), np.arange(len(GAINS)))
+    every = Settings(SEARCHED_FIXES, np.ones(1), np.arange(len(SEARCHED_FIXES)))
     for m in by_half(every, kernels.spectrum):
-        kernels.unit(GAINS[m])
+        kernels.unit(SEARCHED_FIXES[m])
         assert len(kernels._halves) <= 2
     assert len(model.cv_results_["params"]) == 18
 
@@ -276,22 +286,22 @@ def test_the_screen_leaves_each_sample_out(problem, rng):
     K, _ = problem
     n, Cs, weight = 30, np.array([0.5, 20.0]), rng.integers(1, 4, 30).astype(float)
     spectrum = Similarities(K[:n, :n]).spectrum(weight)
-    flip, targets = GAINS[9], rng.standard_normal((n, 2))
+    flip, targets = SEARCHED_FIXES[9], rng.standard_normal((n, 2))
     (found,) = left_out(spectrum, [flip], Cs, targets)
     height, _ = flip.apply(spectrum.eigenvalues, spectrum.tolerance, 1.0)
-    treated = spectrum.map(lambda _: height).matrix()
-    treated /= height.sum() / weight.sum()
+    fixed_kernel = spectrum.map(lambda _: height).matrix()
+    fixed_kernel /= height.sum() / weight.sum()
     for c, C in enumerate(Cs):
         for i in range(n):
             rest = np.delete(np.arange(n), i)
             system = np.zeros((n, n))
-            system[:-1, :-1] = treated[np.ix_(rest, rest)] + np.diag(
+            system[:-1, :-1] = fixed_kernel[np.ix_(rest, rest)] + np.diag(
                 1 / (C * weight[rest])
             )
             system[:-1, -1] = system[-1, :-1] = 1.0
             right = np.vstack([targets[rest], np.zeros((1, 2))])
             solved = np.linalg.solve(system, right)
-            value = treated[i, rest] @ solved[:-1] + solved[-1]
+            value = fixed_kernel[i, rest] @ solved[:-1] + solved[-1]
             np.testing.assert_allclose(found[c, i], value, atol=1e-8)
 
 
@@ -317,9 +327,10 @@ def test_settings_without_a_screened_score_rank_last(problem):
         scores = [np.nan, -1.0, -2.0, -3.0, np.nan, -4.0]
         return np.tile(scores, len(values) // 6)
 
-    model = SpectrumSVCCV()
-    settings = model._settings(spectrum, np.ones((len(y), 1)), screen, None)
-    assert set(settings.kept % 6) == {1, 2, 3, 5}
+    every = all_settings(spectrum, SEARCHED_FIXES, np.array(CS))
+    kept, best = screened_settings(spectrum, every, np.ones((len(y), 1)), screen)
+    assert set(kept.kept % 6) == {1, 2, 3, 5}
+    assert best == -1.0
 
 
 def test_nothing_is_screened_where_samples_have_groups(problem, rng):
@@ -354,3 +365,46 @@ def test_one_machine_per_pair_of_classes():
     assert check_certificate(
         SpectrumSVCCV(multi_class="ovo", combine="best").fit(K, y), K, y
     ).holds
+
+
+@pytest.mark.parametrize("kind", [SpectrumSVCCV, SpectrumSVRCV])
+def test_the_old_name_of_fixes_still_works(kind, problem):
+    K, y = problem
+    old, new = kind([1.0], gains=["flip"], cv=2), kind([1.0], fixes=["flip"], cv=2)
+    target = np.arange(len(y)) % 2
+    with pytest.warns(FutureWarning, match="gains is deprecated; use fixes"):
+        old.fit(K, target)
+    assert_allclose(old.dual_coef_, new.fit(K, target).dual_coef_)
+    assert clone(old).get_params()["gains"] == ["flip"]
+    with pytest.raises(ValueError, match="gains is the old name of fixes"):
+        clone(old).set_params(fixes=["clip"]).fit(K, target)
+
+
+def test_the_fixes_can_be_searched_by_grid_search(problem):
+    K, y = problem
+    grid = {"fixes": [["flip"], ["clip", "flip"]]}
+    search = GridSearchCV(SpectrumSVCCV([1.0], cv=2), grid, cv=2).fit(K, y)
+    assert search.best_params_["fixes"] in grid["fixes"]
+
+
+@pytest.mark.parametrize("kind", [SpectrumSVCCV, SpectrumSVRCV])
+def test_distances_are_converted_as_by_the_transformer(kind, rng, tmp_path):
+    X = rng.standard_normal((50, 3))
+    y = (X[:, 0] > 0).astype(float)
+    D = np.abs(X[:, None] - X[None]).sum(axis=2)
+    known, new = D[:30, :30], D[30:, :30]
+    one = kind([1.0, 10.0], fixes=["clip"], kind="distance").fit(known, y[:30])
+    two = make_pipeline(DistanceTransformer(), kind([1.0, 10.0], fixes=["clip"]))
+    expected = two.fit(known, y[:30]).predict(new)
+    assert_allclose(one.predict(new), expected)
+    save_model(one, tmp_path / "model.krein")
+    assert_allclose(load_model(tmp_path / "model.krein").predict(new), expected)
+    left = np.setdiff1d(np.arange(30), [4, 9])
+    weight = np.isin(np.arange(30), left).astype(float)
+    weighted = clone(one).fit(known, y[:30], weight).predict(new)
+    removed = clone(one).fit(known[np.ix_(left, left)], y[left])
+    assert_allclose(weighted, removed.predict(new[:, left]), rtol=1e-6)
+    with pytest.raises(ValueError, match="no distance is negative"):
+        clone(one).fit(-known, y[:30])
+    with pytest.raises(ValueError, match="kind='distance' is for kernel='precomputed'"):
+        clone(one).set_params(kernel="rbf").fit(X, y)

@@ -17,7 +17,7 @@ def problem(rng):
 def test_scores_are_those_of_separate_fits(problem):
     K, y = problem
     folds = list(KFold(3).split(K))
-    model = SpectrumSVRCV([1.0], gains=["flip"], cv=folds).fit(K, y)
+    model = SpectrumSVRCV([1.0], fixes=["flip"], cv=folds).fit(K, y)
     for f, (train, test) in enumerate(folds):
         part = K[np.ix_(train, train)]
         scale = np.abs(np.linalg.eigvalsh(part)).sum() / train.size
@@ -68,11 +68,11 @@ def test_units_of_the_targets_do_not_matter(problem):
 def test_weights_zero_groups_and_constant_targets(problem, rng):
     K, y = problem
     weight = np.repeat([1.0, 0.0], [45, 15])
-    one = SpectrumSVRCV([1.0, 10.0], gains=["clip"], cv=3).fit(K, y, weight)
-    two = SpectrumSVRCV([1.0, 10.0], gains=["clip"], cv=3).fit(K[:45, :45], y[:45])
+    one = SpectrumSVRCV([1.0, 10.0], fixes=["clip"], cv=3).fit(K, y, weight)
+    two = SpectrumSVRCV([1.0, 10.0], fixes=["clip"], cv=3).fit(K[:45, :45], y[:45])
     np.testing.assert_allclose(one.predict(K), two.predict(K[:, :45]), rtol=1e-9)
     groups = np.repeat(np.arange(12), 5)
-    model = SpectrumSVRCV([1.0], gains=["clip"], cv=GroupKFold(3))
+    model = SpectrumSVRCV([1.0], fixes=["clip"], cv=GroupKFold(3))
     assert "split2_test_score" in model.fit(K, y, groups=groups).cv_results_
     model.set_params(cv=3)
     np.testing.assert_allclose(model.fit(K, np.full(60, 3.0)).predict(K), 3.0)

@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from krein.estimators._training import among_kept, as_labels
+from krein.selection.folds import among_kept
+from krein.training import as_labels
 
 
 def test_folds_are_moved_to_the_samples_that_were_kept():

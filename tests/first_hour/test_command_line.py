@@ -139,7 +139,7 @@ def test_progress_is_for_terminals(show):
 
 WARNS = """
 import sys, warnings
-import krein.cli.kernel as command
+import krein.cli.datasets as command
 def run(args):
     warnings.warn("look out\\nhere")
     warnings.warn("look out\\nhere")

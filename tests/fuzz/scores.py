@@ -11,7 +11,7 @@ from . import TrialError
 from .problems import similarity
 
 SEARCHES = {
-    "SpectrumSVCCV": {"Cs": [0.1, 10.0], "gains": ["clip", "flip"], "combine": "best"},
+    "SpectrumSVCCV": {"Cs": [0.1, 10.0], "fixes": ["clip", "flip"], "combine": "best"},
     "ProxySVCCV": {"Cs": [0.1, 10.0], "rhos": [1.0]},
     "KreinLogisticRegressionCV": {"alphas": [0.1, 10.0]},
     "CPDSVCCV": {"alphas": [0.1, 10.0], "exponent": 1},

@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 
 from krein import Kernel, kernel_matrix, rbf_kernel, tl1_kernel
-from krein.kernels import blocks
 from krein.store.blocks import Tiling
 from krein.store.files import StoreInUseError
 
@@ -49,13 +48,6 @@ def test_jobs_and_blocks_give_the_same_matrix(X, n_jobs, monkeypatch):
     np.testing.assert_array_equal(rows, tl1_kernel(X, X[:7]))
     own = kernel_matrix(scaled_dot, X, n_jobs=n_jobs)
     np.testing.assert_allclose(own, 2 * X @ X.T)
-
-
-def test_libraries_are_looked_for_only_where_threads_share_them(X, monkeypatch):
-    """It takes longer than a small matrix."""
-    monkeypatch.setattr(blocks, "threadpool_limits", None)
-    K = kernel_matrix(tl1_kernel, X, memory_limit="40KB")
-    np.testing.assert_array_equal(K, tl1_kernel(X))
 
 
 def test_half_of_a_symmetric_matrix_is_evaluated(X, monkeypatch):

@@ -16,7 +16,7 @@ from krein import (
 )
 from krein.diagnostics.findings import Evidence, find
 from krein.kernels import KERNELS, as_kernel
-from krein.kernels.distances import median_distance
+from krein.similarity.conversions import median_distance
 from tests.kernels.examples import EXAMPLES, VECTORS, WORDS
 
 NAMES = ["ab-12 grey", "ab-13 gray", "ab-17 grey", "zx tall lamp", "zx low lamp"] * 2

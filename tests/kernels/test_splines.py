@@ -1,5 +1,7 @@
 """Thin-plate and multiquadric kernels: formulas, order, polynomials."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 import scipy.linalg
@@ -9,6 +11,7 @@ from scipy.interpolate import RBFInterpolator
 from scipy.spatial.distance import cdist
 
 from krein import Kernel, thin_plate_kernel
+from krein.kernels import splines
 from krein.kernels.splines import monomials, orthonormal_range, squared_distances
 
 _KERNELS = [Kernel("thin_plate", exponent=e) for e in (0.5, 1, 1.5, 2, 3, 4, 5, 6)] + [
@@ -89,6 +92,31 @@ def test_a_far_item(rng, d):
     X[7] *= 1e4
     K = thin_plate_kernel(X, exponent=1)
     np.testing.assert_allclose(K, -cdist(X, X), rtol=1e-10)
+
+
+@pytest.mark.parametrize("d", [2, 6])
+def test_panels_of_rows_are_the_whole(monkeypatch, rng, d):
+    X, Y = rng.standard_normal((60, d)), rng.standard_normal((13, d))
+    kernels = [Kernel("thin_plate", exponent=e) for e in (1, 2, 3, 4, 2.5)]
+    kernels.append(Kernel("multiquadric", power=1.5))
+    whole = [(kernel(X), kernel(X, Y)) for kernel in kernels]
+    monkeypatch.setattr(splines, "_PANEL", 130)
+    for kernel, (square, rows) in zip(kernels, whole, strict=True):
+        np.testing.assert_allclose(kernel(X), square, rtol=1e-12)
+        np.testing.assert_allclose(kernel(X, Y), rows, rtol=1e-12)
+
+
+@pytest.mark.parametrize("d", [2, 12])
+@pytest.mark.parametrize("exponent", [1, 2, 3])
+def test_one_matrix_is_in_memory_beside_panels(rng, d, exponent):
+    X = rng.standard_normal((1200, d))
+    tracemalloc.start()
+    try:
+        K = thin_plate_kernel(X, exponent=exponent)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert K.nbytes < peak < 1.4 * K.nbytes
 
 
 @pytest.mark.parametrize(

@@ -64,8 +64,51 @@ def test_parts_never_claim_too_much(seed, exponent, r):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(tall_svm, "_MANY", 100)
         found, _ = linear_svm(DenseTiles(F), domain, tol=1e-6)
-    v = y * found.x
-    dual = float(found.x.sum()) - 0.5 * float(np.sum((F.T @ v) ** 2))
     best, _ = svm_dual(F @ F.T, domain, tol=1e-9)
+    # In float64 rounding would be more than the gaps here.
+    w, w_best = (F.astype(np.longdouble).T @ (y * a) for a in (found.x, best.x))
+    better = best.x.sum() - found.x.sum() - (w_best @ w_best - w @ w) / 2
     slack = 1e-12 * float(domain.upper.sum())
-    assert best.value - dual <= found.certificate.value + slack
+    assert better <= found.certificate.value + slack
+
+
+def test_many_items_far_from_the_origin_converge(rng, monkeypatch):
+    """The rounding of 3e5 terms of one sign was counted as more than the tolerance."""
+    n = 300_000
+    F = rng.standard_normal((n, 20)) + 3.0
+    y = np.where(F[:, 0] - 3.0 + 0.5 * rng.standard_normal(n) > 0, 1.0, -1.0)
+    sizes, solve = [], TallSVM.solve
+    monkeypatch.setattr(
+        TallSVM, "solve", lambda p, *g: sizes.append(p.domain.n) or solve(p, *g)
+    )
+    found, _ = linear_svm(DenseTiles(F), BalancedBox(np.ones(n), y))
+    assert found.status == "converged"
+    assert found.certificate.relative < 1e-9
+    assert sizes == [n // 8, n // 5]  # the answer of those near was taken at once
+
+
+def test_rounding_above_the_tolerance_is_a_status_of_its_own(rng, monkeypatch):
+    F, domain = machine(1500, rng, 1e4)
+    monkeypatch.setattr(tall_svm, "_MANY", 1000)
+    sizes, solve = [], TallSVM.solve
+    monkeypatch.setattr(
+        TallSVM, "solve", lambda p, *g: sizes.append(p.domain.n) or solve(p, *g)
+    )
+    found, _ = linear_svm(F, domain, tol=1e-13, max_iter=1000)
+    assert found.status == "stalled"
+    assert found.n_iter < 1000
+    assert found.certificate.relative > 1e-13
+    short, _ = linear_svm(F, domain, tol=1e-13, max_iter=2)
+    assert (short.status, short.n_iter) == ("max_iter", 2)
+
+
+def test_rounding_of_passes_is_bounded(rng):
+    """Sums over tiles and blocks of rows, against the same in long double."""
+    A = rng.random((20_000, 7)) * 10.0 ** rng.uniform(-3, 3, 7)
+    v, w = rng.standard_normal(20_000), rng.standard_normal(7)
+    tiles = DenseTiles(A)
+    sums, products = tiles.errors(v, w)
+    exact = A.astype(np.longdouble)
+    assert np.all(np.abs(tiles.transpose_dot(v) - exact.T @ v) <= sums)
+    assert np.all(np.abs(tiles @ w - exact @ w) <= products)
+    assert np.all(sums <= 70 * np.finfo(float).eps * (np.abs(A).T @ np.abs(v)))

@@ -49,7 +49,7 @@ def saddle_value(K, a, y, C, rho):
 
 def test_the_room_is_reached_from_krein_and_lists_its_functions():
     assert krein.published is importlib.import_module("krein.published")
-    assert set(CALLS) | {"mkl"} == set(published.__all__)
+    assert set(CALLS) | {"mkl", "convergence_condition"} == set(published.__all__)
     assert set(published.__all__) <= set(dir(published))
     with pytest.raises(AttributeError, match="no attribute 'spgn'"):
         published.spgn  # noqa: B018
@@ -193,27 +193,113 @@ def kernels(rng, p=3):
     return [F @ F.T for F in factors]
 
 
+@pytest.mark.parametrize("normalize", [None, "trace"])
 @pytest.mark.parametrize("with_target", [True, False])
-def test_mkl_against_a_conic_program(with_target, rng, K, y):
-    """Eq. (27): max t with t <= S(a, K_i)."""
+def test_mkl_against_a_conic_program(with_target, normalize, rng, K, y):
+    """Eqs. (27) and (25): max t with t <= S(a, K_i), or ``t tr K_i`` for traces."""
     cp = pytest.importorskip("cvxpy")
     parts, rho = kernels(rng), 0.01
     costs = [rho * np.sum((M - K) ** 2) if with_target else 0.0 for M in parts]
+    traces = [np.trace(M) if normalize else 1.0 for M in parts]
     a, t = cp.Variable(N), cp.Variable()
     limits = [a >= 0, a <= 1, a @ y == 0]
-    for M, c in zip(parts, costs, strict=True):
+    # With sum theta_i tr K_i = 1, e'a stands outside of the sum over kernels.
+    for M, c, trace in zip(parts, costs, traces, strict=True):
         Q = cp.psd_wrap(np.outer(y, y) * M)
-        limits.append(t <= cp.sum(a) + c - cp.quad_form(a, Q) / 2)
+        limits.append(t <= cp.sum(a) + (c - cp.quad_form(a, Q) / 2) / trace)
     problem = cp.Problem(cp.Maximize(t), limits)
     problem.solve(solver=cp.CLARABEL)
     target = K if with_target else None
-    result = published.mkl(parts, y, rho=rho, target=target)
+    options = {"rho": rho, "target": target, "normalize": normalize}
+    result = published.mkl(parts, y, tol=1e-7, **options)
     assert result.converged
-    assert result.value == pytest.approx(problem.value, rel=1e-5)
-    assert result.x.sum() == pytest.approx(1.0)
+    assert result.value == pytest.approx(problem.value, rel=1e-6)
+    assert result.x @ traces == pytest.approx(1.0)
+    # The value is that of theta, by a quadratic program.
+    kernel = sum(w * M for w, M in zip(result.x, parts, strict=True))
+    inner = cp.sum(a) - cp.quad_form(a, cp.psd_wrap(np.outer(y, y) * kernel)) / 2
+    svm = cp.Problem(cp.Maximize(inner), limits[:3])
+    svm.solve(solver=cp.CLARABEL)
+    assert result.value == pytest.approx(svm.value + result.x @ costs, rel=1e-6)
+    # Another start leads to the same weights.
+    again = published.mkl(parts, y, tol=1e-7, x0=[0.0, 1.0, 3.0], **options)
+    assert again.value == pytest.approx(result.value, rel=1e-6)
     assert result.x.min() >= 0
 
 
 def test_mkl_input(y):
     with pytest.raises(ValueError, match="kernels is empty"):
         published.mkl([], y)
+
+
+# ------------------------------------------------------- mini-batches, conditions
+
+
+@pytest.mark.parametrize("equations", ["corrected", "printed"])
+def test_mini_batches_are_a_literal_loop(equations, K, y):
+    """Algorithm 1 with the mean of three samples in (12), in plain NumPy."""
+    alpha, eta0, seed = 0.05, 0.02, 7
+    values, V = np.linalg.eigh(K)
+    tau = 1.1 * -values[0]
+    plus = (V * (np.maximum(values, 0) + tau)) @ V.T
+    minus = (V * (np.maximum(-values, 0) + tau)) @ V.T
+
+    def F(a, before):
+        loss = np.mean(np.log1p(np.exp(-y * (K @ a))))
+        return loss + alpha / 2 * a @ plus @ a - alpha * before @ minus @ a
+
+    random, a = np.random.RandomState(seed), np.zeros(N)
+    for _ in range(20):
+        before, eta = a, eta0
+        for _ in range(1000):
+            j = random.choice(N, size=3)
+            beta = 1 / (1 + np.exp(y[j] * (K[j] @ a)))
+            gradient = alpha * plus @ a - K[:, j] @ (y[j] * beta) / 3
+            if equations == "corrected":
+                gradient -= alpha * minus @ before
+            new = a - eta * gradient
+            eta *= 0.8
+            change = abs(F(new, before) - F(a, before))
+            a = new
+            if not change > 1e-4:
+                break
+    result = published.ccicp_sgd(
+        K, y, alpha=alpha, batch=3, random_state=seed, equations=equations
+    )
+    np.testing.assert_allclose(result.x, a, atol=1e-12)
+    other = published.ccicp_sgd(K, y, alpha=alpha, random_state=seed)
+    assert np.abs(other.x - a).max() > 1e-6
+
+
+def test_a_tolerance_ends_the_outer_steps(rng, y):
+    F = rng.standard_normal((N, 4))
+    K = F @ F.T + np.eye(N)  # there the procedure converges
+    result = published.cccp_gd(
+        K, y, alpha=0.5, tol=1e-3, max_iter=1000, step="lipschitz", epsilon=1e-10
+    )
+    assert result.converged
+    assert result.certificate.value <= 1e-3
+    assert result.n_iter < 1000
+
+
+def test_the_conditions_by_their_formulas(K):
+    values = np.linalg.eigvalsh(K)
+    alpha, tau = 0.3, 0.9
+    found = published.convergence_condition(K, alpha=alpha, tau=tau)
+    plus, minus = values[-1] + tau, -values[0] + tau
+    bound = alpha * (plus - minus) - np.abs(values).max() ** 2 / (4 * N)
+    assert found.bound == pytest.approx(bound)
+    assert found.theorem_1 == (bound > 0)
+    assert found.ratio == pytest.approx(-values[0] / (4 * N * alpha))
+    assert found.least_alpha == pytest.approx(-values[0] / (4 * N))
+    assert str(found) == found.text
+    for share, unique in ((0.99, False), (1.01, True)):
+        near = published.convergence_condition(K, alpha=share * found.least_alpha)
+        assert near.unique == unique
+        assert ("exactly one" in near.text) == unique
+    model = krein.KreinLogisticRegression(alpha=alpha).fit(K, np.arange(N) % 2)
+    again = published.convergence_condition(K, alpha=model.alpha_used_)
+    assert again.unique == model.unique_
+    assert again.ratio == pytest.approx(float(np.max(model.ratio_)), rel=1e-6)
+    assert not published.convergence_condition(np.eye(3), alpha=0.01).theorem_1
+    assert published.convergence_condition(np.eye(3), alpha=9.0).theorem_1

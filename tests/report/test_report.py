@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from krein import PseudoEuclideanEmbedding
-from krein.comparison.recommendation import free_scores as levels
+from krein.comparison.baselines import free_scores as levels
 from krein.report.charts import (
     embedding,
     heat_chart,

@@ -265,6 +265,58 @@ def wait_for_tiles(tiles, driver):
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("lazy", [False, True])
+def test_lost_scheduler_is_explained(problem, tmp_path, lazy):
+    """Scheduler and worker are processes of their own; the first one is killed."""
+    X, y = problem
+    address, store = tmp_path / "address.json", tmp_path / "s"
+    environment = {**os.environ, "PYTHONPATH": ":".join(sys.path)}
+    options = ["--no-dashboard", "--scheduler-file", str(address)]
+    here = ["--host", "127.0.0.1", "--port", "0"]
+    alone = ["--nthreads", "1", "--no-nanny", "--local-directory", str(tmp_path)]
+
+    def start(program, *more):
+        return subprocess.Popen(
+            [sys.executable, "-m", f"distributed.cli.{program}", *options, *more],
+            env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+        )  # fmt: skip
+
+    processes = [start("dask_scheduler", *here)]
+    try:
+        wait_until(address.exists)
+        processes.append(start("dask_worker", *alone))
+        with distributed.Client(scheduler_file=str(address)) as client:
+            client.wait_for_workers(1, timeout=PATIENCE)
+            tiles = store / "block" / "blocks"
+            killer = threading.Thread(
+                target=lambda: (
+                    wait_until(lambda: len(list(tiles.glob("0*"))) >= 5),
+                    processes[0].kill(),
+                )
+            )
+            killer.start()
+            items = dask_array.from_array(X, chunks=(300, 3)) if lazy else X
+            with pytest.raises(RuntimeError, match=r"was lost.* tiles stay in"):
+                fit(model(kernels.slow_tl1), items, y, store=store, client=client)
+            killer.join()
+    finally:
+        for process in processes:
+            process.kill()
+            process.wait()
+    assert len(list(tiles.glob("0*"))) >= 5
+    found = fit(model(kernels.slow_tl1), X, y, store=store)
+    whole = fit(model(kernels.slow_tl1), X, y, store=tmp_path / "whole")
+    np.testing.assert_array_equal(found.dual_coef_, whole.dual_coef_)
+
+
+def wait_until(done):
+    deadline = time.monotonic() + PATIENCE
+    while not done():
+        assert time.monotonic() < deadline, "it did not happen for a long time"
+        time.sleep(0.02)
+
+
+@pytest.mark.slow
 def test_grid_search_through_joblib(client, problem):
     X, y = problem
     grid = GridSearchCV(

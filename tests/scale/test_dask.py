@@ -8,6 +8,7 @@ import sys
 import numpy as np
 import pytest
 
+import krein.scale.client as client_module
 from krein import KreinNystroem, SpectrumSVC
 from krein.items import LazyRows, take
 from krein.scale import decision_function, fit, predict, predict_proba
@@ -177,6 +178,12 @@ def test_current_client_is_taken(client, problem, monkeypatch):
         ({}, lambda X: X, np.zeros(2100), "sample_weight has zeros"),
         ({}, lambda X: X[:, 0], None, "not 2-dimensional"),
         ({}, lambda X: da.where(X > 0.99, np.nan, X), None, "contains NaN"),
+        (
+            {},
+            lambda X: da.where(X == X[1234, 1], np.inf, X),
+            None,
+            r"X\[1234, 1\] is inf",
+        ),
     ],
 )
 def test_bad_use_is_refused(problem, params, lazy, weight, message):
@@ -286,3 +293,44 @@ def test_array_larger_than_the_memory_of_the_driver(tmp_path):
     assert megabytes["gathered"] < 0.4
     assert megabytes["grown"] < 480  # what memory= allows, and labels and answers
     assert megabytes["right"] > 0.9
+
+
+def test_a_dask_array_does_not_wait_for_workers_that_are_not_there(problem, tmp_path):
+    X, y = problem
+    lazy = da.from_array(X, chunks=(500, 3))
+    with (
+        distributed.LocalCluster(
+            n_workers=0, processes=False, dashboard_address=":0"
+        ) as cluster,
+        distributed.Client(cluster) as client,
+        pytest.raises(ValueError, match="client has no workers"),
+    ):
+        fit(model(), lazy, y, store=tmp_path / "s", client=client)
+
+
+def test_rows_are_not_waited_for_when_workers_leave(problem, monkeypatch):
+    monkeypatch.setattr(client_module, "NO_WORKER_SECONDS", 0.5)
+    lazy = da.from_array(problem[0], chunks=(500, 3))
+    with (
+        distributed.LocalCluster(
+            n_workers=0, processes=False, dashboard_address=":0"
+        ) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        rows = LazyRows(lazy, client_module.computed_by(client))
+        for ask in (
+            lambda: rows[:10],
+            lambda: rows[[5, 1]],
+            lambda: rows.each(len, 50),
+        ):
+            with pytest.raises(RuntimeError, match="no workers for"):
+                ask()
+
+
+def test_rows_come_in_the_order_asked_for(client, problem):
+    X = problem[0]
+    lazy = da.from_array(X, chunks=(500, 3))
+    with client_module.as_client(client):
+        rows = LazyRows(lazy, client_module.computed_by(client))
+        np.testing.assert_array_equal(rows[[1700, 3, 3, 900]], X[[1700, 3, 3, 900]])
+        assert rows.each(len, 500) == [500, 500, 500, 500, 100]

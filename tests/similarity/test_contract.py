@@ -81,7 +81,7 @@ def test_the_spectrum_is_one(make, cut, rng, weight):
 def test_a_trained_kernel_and_its_way_back(make, method, rng, weight):
     """K~ v on the samples is what prediction says of them, for both of its forms."""
     matrix = make(rng, weight)
-    trained = matrix.treated(method, weight=weight)
+    trained = matrix.fixed_kernel(method, weight=weight)
     v, everything = rng.standard_normal(N), np.arange(N)
     assert trained.psd
     assert np.linalg.eigvalsh(trained.kernel())[0] > -1e-8

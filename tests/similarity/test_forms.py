@@ -90,8 +90,10 @@ def test_regression_too():
 def test_the_diagonal_is_that_of_the_kernel(method, weighted, sparse):
     K, _, _ = similarity(40)
     weight = np.linspace(0.5, 3.0, len(K)) if weighted else None
-    treated = as_matrix(scipy.sparse.csr_array(K) if sparse else K).treated(
+    fixed_kernel = as_matrix(scipy.sparse.csr_array(K) if sparse else K).fixed_kernel(
         method, weight=weight
     )
-    expected = np.diagonal(treated.kernel())
-    np.testing.assert_allclose(treated.diagonal(), expected, rtol=1e-10, atol=1e-12)
+    expected = np.diagonal(fixed_kernel.kernel())
+    np.testing.assert_allclose(
+        fixed_kernel.diagonal(), expected, rtol=1e-10, atol=1e-12
+    )

@@ -23,9 +23,9 @@ def test_equals_the_dense_transform(method, weighted, monkeypatch):
     monkeypatch.setattr(module, "_WHOLE", 10)
     K = similarity(120, link=0.01, shift=2.5)
     weight = np.linspace(0.5, 2.0, 120) if weighted else None
-    dense = Similarities(K).treated(method, weight=weight)
+    dense = Similarities(K).fixed_kernel(method, weight=weight)
     source = SparseSimilarity(scipy.sparse.csr_array(K))
-    found = source.treated(method, weight=weight)
+    found = source.fixed_kernel(method, weight=weight)
     expected = dense.kernel()
     size = np.abs(expected).max()
     assert_allclose(found.kernel(), expected, atol=1e-8 * size)
@@ -42,13 +42,13 @@ def test_products(name, weighted, monkeypatch):
     K = similarity(120, link=0.01, shift=2.5)
     weight = np.linspace(0.5, 2.0, 120) if weighted else None
     source = SparseSimilarity(scipy.sparse.csr_array(K))
-    found = source.treated(FIXES[name], weight=weight)
-    expected = Similarities(K).treated(name, weight=weight).kernel()
+    found = source.fixed_kernel(FIXES[name], weight=weight)
+    expected = Similarities(K).fixed_kernel(name, weight=weight).kernel()
     V = np.random.default_rng(0).standard_normal((120, 3))
     size = np.abs(expected).sum(axis=1).max()
     assert_allclose(found @ V, expected @ V, atol=1e-8 * size)
     assert_allclose(found @ V[:, 1], expected @ V[:, 1], atol=1e-8 * size)
-    dense = Similarities(K).treated(name, weight=weight)
+    dense = Similarities(K).fixed_kernel(name, weight=weight)
     for form in (found, dense):
         assert_allclose(form.diagonal(), np.diagonal(expected), atol=1e-8 * size)
     assert found.norm() >= np.linalg.eigvalsh(expected)[-1]
@@ -76,11 +76,11 @@ def test_what_is_not_proven_is_said(monkeypatch):
     monkeypatch.setattr(module, "_DENSE", 10)
     K = SparseSimilarity(scipy.sparse.csr_array(similarity(120, link=0.01, shift=2.5)))
     with pytest.warns(UserWarning, match=r"holds with a probability of 1 - 1e-09"):
-        trained = K.treated("clip")
+        trained = K.fixed_kernel("clip")
     assert trained.psd
     assert trained.slack > 0
     assert np.linalg.eigvalsh(trained.kernel())[0] >= -trained.slack
-    assert K.treated("square").psd
+    assert K.fixed_kernel("square").psd
 
 
 def test_slack_of_weighted_samples():
@@ -88,13 +88,13 @@ def test_slack_of_weighted_samples():
     K = SparseSimilarity(scipy.sparse.csr_array(similarity(60, link=0.05)))
     weight = np.where(np.arange(60) < 5, 1e-6, 1.0)
     part = K.nonpositive_part(weight)
-    assert K.treated("clip", weight=weight).slack >= 1e6 * part.eps
+    assert K.fixed_kernel("clip", weight=weight).slack >= 1e6 * part.eps
 
 
 def test_never_dense_without_a_word(monkeypatch):
     monkeypatch.setattr(sparse_module, "LARGEST_DENSE", 30)
     K = SparseSimilarity(scipy.sparse.csr_array(similarity(40)))
-    for use in (K.dense, lambda: K.treated("none").kernel(), K.spectrum):
+    for use in (K.dense, lambda: K.fixed_kernel("none").kernel(), K.spectrum):
         with pytest.raises(
             ValueError, match="above 30 a sparse similarity is not made"
         ):

@@ -1,6 +1,9 @@
 """The block store: complete blocks only, checked when read, of one key."""
 
+import errno
 import json
+import os
+import shutil
 import subprocess
 import sys
 
@@ -10,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from krein.store.blocks import BlockStore, Tiling
+from krein.store.files import require_disk
 
 
 def open_store(folder, rows=5, key="key", **options):
@@ -136,3 +140,34 @@ def test_disk_that_fills_up_leaves_complete_blocks_only(tmp_path):
     message, missing, total = json.loads(done.stdout)
     assert "File too large" in message
     assert (missing, total) == ([1, 2, 3], 8000.0)
+
+
+def test_a_sound_block_in_anothers_place_is_not_read(tmp_path):
+    written(tmp_path / "s")
+    store = open_store(tmp_path / "s")
+    store.file(1).write_bytes(store.file(0).read_bytes())
+    again = open_store(tmp_path / "s")
+    assert again.missing() == [1]
+    assert again.read(0).sum() == 15
+
+
+def test_a_full_disk_is_named_with_the_file(tmp_path, monkeypatch):
+    store = open_store(tmp_path / "s")
+
+    def full(*names):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "replace", full)
+    with pytest.raises(OSError, match=r"No space left on device; .* free") as told:
+        store.write(1, np.ones((5, 3)))
+    assert told.value.filename == str(store.file(1))
+    assert told.value.errno == errno.ENOSPC
+    assert list((tmp_path / "s" / "blocks").iterdir()) == []
+
+
+def test_disk_is_looked_at_beforehand(tmp_path):
+    free = shutil.disk_usage(tmp_path).free
+    require_disk(tmp_path, 0.5 * free, "the matrix")
+    with pytest.raises(OSError, match=r"the matrix needs up to .* are free") as told:
+        require_disk(tmp_path, 2.0 * free, "the matrix")
+    assert told.value.filename == str(tmp_path)

@@ -329,3 +329,18 @@ def test_an_interrupted_matrix_is_not_finished_by_another_kernel(tmp_path, monke
         kernel_matrix(evaluated(np.abs), X, out=tmp_path / "K.npy")
     with pytest.raises(ValueError, match="belongs to other work"):
         kernel_matrix(evaluated(np.square), X, out=tmp_path / "K.npy")
+
+
+def test_packages_of_the_users_own_folder_count_by_version(tmp_path, monkeypatch):
+    """They lie in no folder of this environment; their text is not read."""
+    folder = tmp_path / "lib" / "python3" / "site-packages"
+    folder.mkdir(parents=True)
+    monkeypatch.syspath_prepend(str(folder))
+    module = folder / "usersown.py"
+    module.write_text("__version__ = '1'\n\ndef kernel(X, Y):\n    return X @ Y.T\n")
+    usersown = importlib.import_module("usersown")
+    before = fingerprint(usersown.kernel)
+    module.write_text(module.read_text() + "# a comment\n")
+    assert fingerprint(usersown.kernel) == before
+    monkeypatch.setattr(usersown, "__version__", "2")
+    assert fingerprint(usersown.kernel) != before

@@ -91,3 +91,31 @@ while done < 20:
     deadline = time.monotonic() + 120
     assert [p.wait(max(1, deadline - time.monotonic())) for p in together] == [0, 0, 0]
     assert counter.read_text() == "60"
+
+
+KILLED_WHILE_WRITING = """
+import os, signal, sys
+from pathlib import Path
+from krein.store.files import locked, replace_file
+
+with locked(sys.argv[1]):
+    replace_file(Path(sys.argv[1]) / "blocks" / "tile", *[b"half"] * 1000)
+    os.replace = lambda *names: os.kill(os.getpid(), signal.SIGKILL)
+    replace_file(Path(sys.argv[1]) / "blocks" / "tile", b"other half")
+"""
+
+
+def test_what_a_killed_run_was_writing_is_swept_by_the_next(tmp_path):
+    folder = tmp_path / "s"
+    (folder / "blocks").mkdir(parents=True)
+    (folder / "mine.tmp").write_text("kept")
+    command = [sys.executable, "-c", KILLED_WHILE_WRITING, str(folder)]
+    environment = {**os.environ, "PYTHONPATH": ":".join(sys.path)}
+    done = subprocess.run(command, env=environment, check=False)
+    assert done.returncode == -signal.SIGKILL
+    left = [path.name for path in (folder / "blocks").iterdir()]
+    assert len(left) == 2
+    with locked(folder):
+        pass
+    assert [path.name for path in (folder / "blocks").iterdir()] == ["tile"]
+    assert (folder / "mine.tmp").exists()

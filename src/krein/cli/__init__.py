@@ -1,10 +1,12 @@
 """The command line: parse, call a public function, print.
 
-A command is a function ``name(args) -> payload`` and one that shows it,
-``show_name(payload, args)``, in one of the modules of this package: the payload is a
-dict that ``--json`` prints as it is and ``show_name`` prints for people. Summary,
-examples, module and options of all commands stand in options.toml. The module of a
-command is imported when the command is run.
+Every command has a module of its name: a function ``name(args) -> payload`` and one
+that shows it, ``show_name(payload, args)``. The payload is a dict that ``--json``
+prints as it is and ``show_name`` prints for people. Summary, examples and options of
+all commands stand in options.toml. The module of a command is imported when it is run.
+
+What commands share: console.py (what they read, print and write), learning.py (kernels,
+methods, what is learnt) and saving.py (models).
 
 Only the standard library is imported here: ``krein --help`` must not pay for numpy.
 Results go to standard output; notes, warnings and progress to standard error.
@@ -92,8 +94,9 @@ def _open_streams() -> None:
 
 
 def _run(args: Options) -> None:
-    name = declared_options()["command"][args.command]["module"]
-    module = importlib.import_module(f"krein.cli.{name}")
+    if args.json and args.out == "-" and args.command != "predict":
+        raise ValueError("--json and -o - would both write to standard output")
+    module = importlib.import_module(f"krein.cli.{args.command}")
     payload = getattr(module, args.command)(args)
     if args.json:
         print(json.dumps(payload, indent=2))
@@ -155,10 +158,22 @@ class Parser(argparse.ArgumentParser):
 
 
 class Options(argparse.Namespace):
-    """What was typed; an option that the command does not have is None."""
+    """What was typed. Options that only other commands have are None.
 
-    def __getattr__(self, name: str) -> Any:
-        return None
+    So parts that commands share can ask for any option; one that no command declares
+    (a misspelt one) is an AttributeError.
+    """
+
+    def __init__(self, **typed: Any) -> None:
+        super().__init__(**{**dict.fromkeys(option_names()), **typed})
+
+
+@cache
+def option_names() -> frozenset[str]:
+    """Names of all options of all commands."""
+    groups, commands = declared_options()["group"], declared_options()["command"]
+    declare = [*groups.values(), *commands.values()]
+    return frozenset(name for some in declare for name in some.get("options", {}))
 
 
 def build_parser() -> Parser:
@@ -224,3 +239,10 @@ def repeated(args: Any, *more: str, skip: Sequence[str] = ()) -> str:
         for one in value if isinstance(value, list) else [value]:
             words += [option] if one is True else [option, str(one)]
     return shlex.join(words)
+
+
+def options_of_compare(args: Options) -> list[str]:
+    """Options of compare that change its result and were given."""
+    names = ("methods", "groups", "folds", "scoring", "seed", "split_by_similarity")
+    usual = args.parser.get_default
+    return [name for name in names if getattr(args, name) != usual(name)]

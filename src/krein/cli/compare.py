@@ -1,4 +1,4 @@
-"""``krein inspect`` and ``krein compare``: what a similarity is like, what to use."""
+"""``krein compare``: what to use."""
 
 from __future__ import annotations
 
@@ -6,99 +6,30 @@ import shlex
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import scipy.sparse
-
 from krein import diagnose
-from krein.cli import Options, console, learning, repeated
-from krein.cli.console import TWINS, Inputs, check_output, print_note, print_table
-from krein.cli.fit import save_fitted
+from krein.cli import Options, console, learning, options_of_compare, repeated
+from krein.cli.console import (
+    TWINS,
+    Inputs,
+    check_output,
+    few_enough,
+    is_large,
+    own_findings,
+    print_note,
+    print_table,
+)
+from krein.cli.saving import save_fitted
 from krein.comparison.contenders import TASKS
+from krein.comparison.kernel_comparison import KernelComparison
 from krein.comparison.problem import Problem
-from krein.comparison.run import KernelComparison, compare_problem
+from krein.comparison.run import compare_problem
+from krein.comparison.sentences import say
 from krein.diagnostics.diagnosis import find_in
-from krein.diagnostics.findings import Finding, texts
 from krein.items import called
-from krein.kernels import kernel_matrix
 from krein.report import write_report
-from krein.similarity import sparse
+from krein.store.files import written_together
 from krein.store.shared_work import shared_work
 from krein.words import progress_bar
-
-_DIAGNOSED = 3000  # items of a table of hits that is too large for a dense matrix
-
-
-def inspect(args: Options) -> dict[str, Any]:
-    """Diagnose the matrix."""
-    (kernel,) = learning.make_kernels(args).values()
-    read = learning.read_problem(args, kernel)
-    diagnosis = _diagnose_read(args, read, kernel)
-    return {
-        "file": args.file,
-        **diagnosis.to_dict(),
-        "findings": _repairs(diagnosis.findings, args, read.alerts),
-        "facts": diagnosis.facts(),
-    }
-
-
-def _diagnose_read(args: Options, read: Inputs, kernel: Any) -> Any:
-    if kernel is not None:
-        kernel = kernel.fit(read.data)
-        X = read.data if kernel.facts.input == "vectors" else None
-        K = kernel_matrix(kernel, read.data, progress=not args.quiet)
-        return diagnose(0.5 * (K + K.T) if args.symmetrize else K, read.target, X)
-    K, y = _few_enough(read.data, read.target, args)
-    if args.transform or args.param:  # another form than the usual one
-        return diagnose(learning.conversion_of(args, K).fit_transform(K), y)
-    # What has the wrong direction is diagnosed as it is: the first finding says so.
-    return diagnose(K, y, kind=args.kind or "similarity")
-
-
-def _few_enough(K: Any, y: Any, args: Options) -> tuple[Any, Any]:
-    """Similarities and labels; of many hits those of some items, taken at random."""
-    if not _is_large(K):
-        return K, y
-    items = np.sort(np.random.default_rng(0).permutation(K.shape[0])[:_DIAGNOSED])
-    print_note(args, f"the diagnosis is about {items.size} items, taken at random")
-    return K[items][:, items], None if y is None else y[items]
-
-
-def _repairs(
-    findings: list[Finding], args: Options, alerts: dict[str, str]
-) -> list[dict[str, Any]]:
-    """Return the findings with commands that name the user's own files.
-
-    What the reader found stands behind errors of the numbers, before their warnings.
-    """
-    words = {key: texts().get(key, {}) | {"text": text} for key, text in alerts.items()}
-    read = [Finding("warning", key, **about) for key, about in words.items()]
-    found = sorted([*read, *findings], key=lambda one: one.severity != "error")
-    return [f.to_dict() | {"command": _own_command(f, args)} for f in found]
-
-
-def _own_command(finding: Finding, args: Options) -> str:
-    """The command of a finding with the user's files and options."""
-    own = {"FILE": args.file, "ITEMS": args.file, "LABELS": args.labels or "labels.csv"}
-    own["KERNEL"] = "edit" if args.kernel == "precomputed" else args.kernel
-    words = [own.get(word, word) for word in finding.command.split()]
-    known = [word[2:].replace("-", "_") for word in words if word.startswith("--")]
-    known += ["ignore_names"] if finding.key == "names-ignored" else []
-    more = _asked(args) if "compare" in words else []
-    again = repeated(args, *more, skip=known)
-    return f"{shlex.join(words)} {again}".strip() if words else ""
-
-
-def show_inspect(payload: dict[str, Any], args: Options) -> None:
-    """Print the alerts, the advice, and the facts."""
-    console.print_alerts(payload["findings"])
-    findings = [finding["text"] for finding in payload["findings"]]
-    for advice in payload["advice"]:
-        if not any(text in advice for text in findings):  # once is enough
-            print(f"- {advice}")
-    print_table(["fact", "value"], list(payload["facts"].items()))
-
-
-# ------------------------------------------------------------------------------ compare
 
 
 def compare(args: Options) -> dict[str, Any]:
@@ -110,25 +41,28 @@ def compare(args: Options) -> dict[str, Any]:
         args.kernel, _ = several.best  # what is written is about this one
         comparison = several.comparisons[args.kernel]
         problem = comparison.problem
-        K, y = _few_enough(problem.on(problem.everything), problem.labels, args)
-        diagnosis = diagnose(K, y, problem.vectors) if page is not None else None
-        seen = diagnosis.findings if diagnosis else find_in(K, y, problem.vectors)
-        findings = _repairs(seen, args, read.alerts)
+        K, y = few_enough(problem.on(problem.everything), problem.labels, args)
+        given: dict[str, Any] = {"X": problem.vectors, "task": problem.task}
+        diagnosis = diagnose(K, y, **given) if page is not None else None
+        seen = diagnosis.findings if diagnosis else find_in(K, y, **given)
+        findings = own_findings(seen, args, read.alerts)
         payload = _account(several, comparison, args)
         payload["findings"] = _worth_telling(findings, args)
-        if saved is not None:
-            save_fitted(comparison.fit_best(), saved, read, problem)
-            payload["model"] = str(saved)
-        if page is not None:
-            write_report(
-                several if len(several.comparisons) > 1 else comparison,
-                page,
-                force=args.force,
-                findings=findings,
-                diagnosis=diagnosis,
-                **_context(args, read, problem),
-            )
-            payload["report"] = str(page)
+        paths = [path for path in (saved, page) if path is not None]
+        with written_together(paths, overwrite=args.force) as temporary:
+            place = dict(zip(paths, temporary, strict=True))
+            if saved is not None:
+                save_fitted(comparison.fit_best(), place[saved], read, problem)
+                payload["model"] = str(saved)
+            if page is not None:
+                write_report(
+                    several if len(several.comparisons) > 1 else comparison,
+                    place[page],
+                    findings=findings,
+                    diagnosis=diagnosis,
+                    **_context(args, read, problem),
+                )
+                payload["report"] = str(page)
         return payload
 
 
@@ -142,7 +76,7 @@ def _compare_all(args: Options) -> tuple[KernelComparison, Inputs]:
     for name, kernel in kernels.items():
         console.check_comparable(args.file, kernel, read.data)
         problem = learning.problem_of(args, read, kernel)
-        if args.html is not None and _is_large(problem.K):
+        if args.html is not None and is_large(problem.K):
             many = f"{problem.codes.size} items are too many for one; leave out --html"
             raise ValueError(f"the report draws a dense matrix, and {many}")
         found[name] = _compare(problem, methods, args)
@@ -162,10 +96,6 @@ def _compare(problem: Problem, methods: Any, args: Any) -> Any:
             progress=advance.to,
             random_state=args.seed,
         )
-
-
-def _is_large(K: Any) -> bool:
-    return scipy.sparse.issparse(K) and K.shape[0] > sparse.LARGEST_DENSE
 
 
 def _worth_telling(findings: list[dict], args: Options) -> list[dict]:
@@ -190,13 +120,29 @@ def _account(several: Any, comparison: Any, args: Options) -> dict[str, Any]:
         "kernels": several.ranking,
         **{name: getattr(comparison, name) for name in same},
         "splits": len(comparison.splits),
-        "recommended": comparison.recommendation.method,
-        "clear": several.recommendation.clear,
-        "useful": comparison.recommendation.useful,
-        "recommendation": several.recommendation.text,
+        **_verdict(several.recommendation, comparison),
         "table": several.table(),
         "columns": [column.key for column in comparison.columns],
         "failed": failed,
+    }
+
+
+def _verdict(answer: Any, comparison: Any) -> dict[str, Any]:
+    """The recommendation as data, and in words with the names that options take."""
+
+    def named(contender: str) -> str:
+        return f"{contender} ({comparison.title(contender)})"
+
+    about = answer.to_dict()
+    return {
+        "recommended": answer.contender,
+        "verdict": about["verdict"],
+        "clear": answer.clear,
+        "useful": answer.useful,
+        "equals": about["equals"],
+        "equal_kernels": about["equal_kernels"],
+        "reasons": about["reasons"],
+        "recommendation": answer.in_words(named),
     }
 
 
@@ -222,23 +168,14 @@ def _context(args: Options, read: Inputs, problem: Problem) -> dict[str, Any]:
 
 def _command(args: Options) -> str:
     """Return the command that repeats this run."""
-    return f"krein compare {shlex.quote(args.file)} {repeated(args, *_asked(args))}"
-
-
-def _asked(args: Options) -> list[str]:
-    """Options of compare that change its result and were given."""
-    names = ("methods", "groups", "folds", "scoring", "seed", "split_by_similarity")
-    usual = args.parser.get_default
-    return [name for name in names if getattr(args, name) != usual(name)]
+    options = repeated(args, *options_of_compare(args))
+    return f"krein compare {shlex.quote(args.file)} {options}"
 
 
 def show_compare(payload: dict[str, Any], args: Options) -> None:
     """Print alerts, the recommendation and the table."""
     console.print_alerts(payload["findings"])
-    text = payload["recommendation"]
-    for title, name in {(row["title"], row["method"]) for row in payload["table"]}:
-        text = text.replace(title, f"{name} ({title})")  # as --methods calls it
-    print(text)
+    print(payload["recommendation"])
     columns = [c for c in TASKS[payload["task"]].columns if c.key in payload["columns"]]
     first = ["kernel", "method"] if len(payload["kernels"]) > 1 else ["method"]
     head = [*first, *(column.title for column in columns)]
@@ -250,9 +187,9 @@ def show_compare(payload: dict[str, Any], args: Options) -> None:
     if len(rows) > 1:
         print_note(args, payload["about_p"])
     for name, why in payload["failed"].items():
-        print(f"{name} failed: {why}")
+        print(say("failed", name=name, why=why))
     for kind in ("report", "model"):
         if kind in payload:
             print(f"{kind}: {payload[kind]}")
     if "model" in payload and not payload["useful"]:
-        print("warning: the saved model is no better than an answer that costs nothing")
+        print(say(f"saved, {payload['verdict']}"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -10,24 +11,27 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse
-from sklearn.utils.validation import _num_samples
 
 from krein.arrays import compressed_rows
-from krein.cli import Options
+from krein.cli import Options, options_of_compare, repeated
+from krein.diagnostics.findings import Finding, finding_of_reader
 from krein.files.cells import as_separator
 from krein.files.hit_columns import FallingScoreError
 from krein.files.hit_table import kind_of_hits, read_hits
 from krein.files.matching import read_labels
 from krein.files.readers import read_items, read_matrix
-from krein.files.sources import FormatError, Named, file_head
+from krein.files.sources import FormatError, Named, file_head, readable
 from krein.files.writers import write_rows
 from krein.items import take
 from krein.kernels import Kernel
+from krein.similarity import sparse
+from krein.sklearn_internals import num_samples
 from krein.store.files import atomic_write, check_writable
-from krein.validation import check_symmetric
+from krein.validation import both_directions, check_symmetric
 from krein.words import few_digits, printable
 
 TWINS = "twins"  # --groups: items that are equal to each other
+ITEMS_DIAGNOSED = 3000  # of a table of hits too large for a dense matrix
 _SUFFIXES = (".csv", ".tsv", ".txt", ".npy", ".gz")  # of files, not of titles
 
 
@@ -50,7 +54,7 @@ class Inputs(Named):
     rule: Any = None
 
     def __len__(self) -> int:
-        return _num_samples(self.data)
+        return num_samples(self.data)
 
     def part(self, kept: np.ndarray) -> Inputs:
         """These items only; a matrix loses rows and columns."""
@@ -97,10 +101,18 @@ def read_compared(
         separator=_separator_of(path, args),
         column=args.items,
         label_column=label_column,
+        id_column=args.id,
+        drop=titles_in(args.drop),
+        numbers=titles_in(args.numbers),
         skip_unlabelled=bool(args.skip_unlabelled) and is_label,
     )
     check_comparable(path, kernel, read.data)
     return read
+
+
+def titles_in(listed: str | None) -> list[str]:
+    """Titles of columns, which are typed with commas between them."""
+    return [title.strip() for title in (listed or "").split(",") if title.strip()]
 
 
 def check_comparable(path: str, kernel: Any, items: Any) -> None:
@@ -115,6 +127,7 @@ def check_comparable(path: str, kernel: Any, items: Any) -> None:
 
 def _read_square(args: Options) -> Named:
     """Read similarities or distances of items to each other, or hits."""
+    refuse_columns(args)
     distances = args.kind == "distance"
     hits = None if distances else read_if_hits(args.file, args.format)
     if hits is not None:
@@ -130,8 +143,18 @@ def _read_square(args: Options) -> Named:
     if distances and lowest < 0:
         has = f"{args.file} has negative numbers (down to {lowest:.3g})"
         raise ValueError(f"{has}, which no distance is. Leave out --kind distance")
-    K = 0.5 * (read.data + read.data.T) if args.symmetrize else read.data
+    K = both_directions(read.data, args.file) if args.symmetrize else read.data
     return replace(read, data=K, names=read.names or read.columns, columns=None)
+
+
+def refuse_columns(args: Options) -> None:
+    """Refuse options about columns of a table where a matrix is read."""
+    for option in ("id", "drop", "numbers"):
+        if getattr(args, option) is not None:
+            raise ValueError(
+                f"--{option} is for a table of items, which a kernel compares: add "
+                "--kernel NAME"
+            )
 
 
 def _separator_of(path: str, args: Options) -> str | None:
@@ -139,7 +162,13 @@ def _separator_of(path: str, args: Options) -> str | None:
     mark = as_separator(args.separator)
     if mark is None or path == "-" or not Path(path).is_file():
         return args.separator
-    return args.separator if mark.encode() in file_head(Path(path), 1 << 16) else None
+    with readable(path) as file:
+        return args.separator if mark.encode() in file_head(file, 1 << 16) else None
+
+
+def separator_of(args: Options) -> str | None:
+    """--separator as it is meant for the file of the command."""
+    return _separator_of(args.file, args)
 
 
 def read_symmetric(args: Options) -> tuple[np.ndarray, Inputs]:
@@ -187,7 +216,7 @@ def labels_of(read: Named, args: Options) -> Named:
 
 def _read_column(read: Named, args: Options, path: str, **how: Any) -> Named:
     """Read labels or groups of the items that were read; `how` of `read_labels`."""
-    how |= {"n_items": _num_samples(read.data), "separator": _separator_of(path, args)}
+    how |= {"n_items": num_samples(read.data), "separator": _separator_of(path, args)}
     how["ignore_names"] = bool(args.ignore_names)
     return read_labels(path, names=read.names, **how)
 
@@ -203,6 +232,23 @@ def _read_groups(read: Inputs, args: Options, kernel: Any) -> Any:
     return table.target if read.labelled is None else take(table.target, read.labelled)
 
 
+# ----------------------------------------------------------------- what is diagnosed
+
+
+def few_enough(K: Any, y: Any, args: Options) -> tuple[Any, Any]:
+    """Similarities and labels; of many hits those of some items, taken at random."""
+    if not is_large(K):
+        return K, y
+    items = np.sort(np.random.default_rng(0).permutation(K.shape[0])[:ITEMS_DIAGNOSED])
+    print_note(args, f"the diagnosis is about {items.size} items, taken at random")
+    return K[items][:, items], None if y is None else y[items]
+
+
+def is_large(K: Any) -> bool:
+    """Whether it is sparse and of too many items for a dense matrix."""
+    return scipy.sparse.issparse(K) and K.shape[0] > sparse.LARGEST_DENSE
+
+
 # -------------------------------------------------------------------- tables of hits
 
 
@@ -211,7 +257,8 @@ def read_if_hits(path: str, format: str | None) -> Named | None:
     if path == "-" or not Path(path).is_file() or format not in (None, "pairs"):
         return None
     try:
-        kind = kind_of_hits(Path(path))
+        with readable(path) as file:
+            kind = kind_of_hits(file)
         hits = None if kind == "none" else read_hits(path)
     except FallingScoreError:
         raise
@@ -263,6 +310,30 @@ def print_alerts(findings: Sequence[dict[str, Any]]) -> None:
         print()
 
 
+def own_findings(
+    findings: list[Finding], args: Options, alerts: dict[str, str]
+) -> list[dict[str, Any]]:
+    """Return the findings with commands that name the user's own files.
+
+    What the reader found stands behind errors of the numbers, before their warnings.
+    """
+    read = [finding_of_reader(key, text) for key, text in alerts.items()]
+    found = sorted([*read, *findings], key=lambda one: one.severity != "error")
+    return [f.to_dict() | {"command": _own_command(f, args)} for f in found]
+
+
+def _own_command(finding: Finding, args: Options) -> str:
+    """The command of a finding with the user's files and options."""
+    own = {"FILE": args.file, "ITEMS": args.file, "LABELS": args.labels or "labels.csv"}
+    own["KERNEL"] = "edit" if args.kernel == "precomputed" else args.kernel
+    words = [own.get(word, word) for word in finding.command.split()]
+    known = [word[2:].replace("-", "_") for word in words if word.startswith("--")]
+    known += ["ignore_names"] if finding.key == "names-ignored" else []
+    more = options_of_compare(args) if "compare" in words else []
+    again = repeated(args, *more, skip=known)
+    return f"{shlex.join(words)} {again}".strip() if words else ""
+
+
 def print_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     """Print a table: columns one below the other, tab-separated in a pipe."""
     widths = [max(map(len, column)) for column in zip(head, *rows, strict=True)]
@@ -293,6 +364,11 @@ def check_output(path: str | None, force: bool) -> Path | None:
     if path == "-":
         raise ValueError("this cannot go to standard output; name a file")
     return check_writable(path, overwrite=force)
+
+
+def places(F: Any, names: list[str]) -> dict[str, list[Any]]:
+    """Names and coordinates, by the title of their column."""
+    return {"item": names, **{f"axis{k + 1}": a.tolist() for k, a in enumerate(F.T)}}
 
 
 def as_rows(columns: dict[str, Any]) -> list[dict[str, Any]]:

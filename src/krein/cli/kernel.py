@@ -1,4 +1,4 @@
-"""``krein kernel``; ``demo`` and ``datasets``, which read no files."""
+"""``krein kernel``: a similarity matrix of items; what the kernels are."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from typing import Any
 from krein.cli import Options
 from krein.cli.console import check_output, print_note, read_compared
 from krein.cli.learning import kernel_defaults, make_kernel
-from krein.files.data_sets import data_folder, kind_of, list_datasets, source_of
 from krein.files.writers import check_format, write_matrix, write_table
 from krein.kernels import KERNELS, kernel_matrix, list_kernels
 from krein.words import few_digits
@@ -90,40 +89,3 @@ def _show_page(facts: dict[str, Any]) -> None:
         print(f'needs: pip install "krein[{facts["extra"]}]"')
     for key, default in facts["parameters"].items():
         print(f"  --param {key}=VALUE   (default: {default})")
-
-
-# ------------------------------------------------------------------- without files
-
-
-def demo(args: Options) -> dict[str, Any]:
-    """Compute the demo and write the report."""
-    from krein.report.demo import write_demo
-
-    return write_demo(args.output, show=not args.quiet)
-
-
-def show_demo(payload: dict[str, Any], args: Options) -> None:
-    """Print the findings, the advice, and where the report is."""
-    for case in payload["cases"]:
-        print(f"{case['title']}: {case['finding']}")
-        print(case["diagnosis"]["advice"][0])
-        print(case["recommendation"] + "\n")
-    print(f"report: {payload['report']}")
-
-
-def datasets(args: Options) -> dict[str, Any]:
-    """Return names with kind and source."""
-    return {
-        "folder": str(data_folder()),
-        "datasets": [
-            {"name": name, "kind": kind_of(name), "source": source_of(name)}
-            for name in list_datasets()
-        ],
-    }
-
-
-def show_datasets(payload: dict[str, Any], args: Options) -> None:
-    """Print a table of sets."""
-    for row in payload["datasets"]:
-        print(f"{row['name']:26} {row['kind']:14} {row['source']}")
-    print(f"\nMore from the folder {payload['folder']} (KREIN_DATA).")

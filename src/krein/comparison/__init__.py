@@ -2,6 +2,7 @@
 
 from krein.comparison.comparison import Comparison
 from krein.comparison.contenders import list_methods
-from krein.comparison.run import KernelComparison, compare
+from krein.comparison.kernel_comparison import KernelComparison
+from krein.comparison.run import compare
 
 __all__ = ["Comparison", "KernelComparison", "compare", "list_methods"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -12,20 +13,31 @@ import numpy as np
 import scipy.sparse
 
 from krein.arrays import Array
-from krein.comparison import recommendation as measures
-from krein.comparison.contenders import FEWEST_SPLITS, TASKS, Column, Contender
+from krein.comparison import significance
+from krein.comparison.baselines import free_item_scores, free_scores
+from krein.comparison.columns import Column
+from krein.comparison.contenders import TASKS, Contender
 from krein.comparison.evaluation import fit_method
-from krein.comparison.problem import Problem, Split
-from krein.comparison.recommendation import Recommendation, free_scores, recommend
+from krein.comparison.problem import Problem
+from krein.comparison.reasons import Why
+from krein.comparison.recommendation import (
+    Recommendation,
+    choose_contender,
+    pairs_to_test,
+    recommend,
+)
+from krein.comparison.sentences import say
+from krein.selection.folds import Fold
 from krein.spectrum.decomposition import Spectrum
 from krein.words import import_optional
 
-_EXACT_UP_TO = 5000
+_EXACT_UP_TO = 5000  # items; of more the eigenvalues are not computed
+LONGEST_REPR = 2500  # characters
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Comparison:
-    """Scores of several methods on the same splits.
+    """Scores of several methods on the same splits; prints as a table.
 
     Attributes
     ----------
@@ -56,7 +68,7 @@ class Comparison:
     methods: tuple[str, ...]
     scoring: str
     problem: Problem
-    splits: tuple[Split, ...]
+    splits: tuple[Fold, ...]
     random_state: int = 0
 
     @property
@@ -87,13 +99,8 @@ class Comparison:
     def about_p(self) -> str:
         """What the p-values mean, or why there are none."""
         if not self.can_differ:
-            return "Few splits cannot prove any difference: p-values are left out."
-        units = {True: "items, paired,", False: "splits (corrected resampled t-test)"}
-        return (
-            f"p: how often the choice of {units[self.by_items]} alone would make a "
-            "difference to the best as large as this. Adjusted by Holm for the number "
-            "of methods; above 0.05 the two cannot be told apart."
-        )
+            return say("p, none")
+        return say("p, items" if self.by_items else "p, splits")
 
     @property
     def of_hits(self) -> bool:
@@ -103,7 +110,7 @@ class Comparison:
     @cached_property
     def levels(self) -> list[tuple[str, float]]:
         """Scores that cost nothing, such as that of the largest class."""
-        return free_scores(self.scoring, self.problem.codes)
+        return free_scores(self.scoring, self.problem.codes, self.splits)
 
     def of(self, method: str) -> list[dict[str, Any]]:
         """Return the records of one method, by split."""
@@ -129,13 +136,13 @@ class Comparison:
         """Return the mean of the deciding score; larger is better."""
         return float(self.scores(method).mean())
 
-    def shown(self, method: str) -> str:
+    def shown_value(self, method: str) -> float:
         """The mean of the deciding score as people read it: errors are not negative."""
-        return f"{self.deciding.sign * self.mean(method):.3f}"
+        return self.deciding.sign * self.mean(method)
 
-    def shown_mean(self, method: str) -> str:
-        """The mean of the deciding score in words."""
-        return f"mean {self.deciding.title} {self.shown(method)}"
+    def shown(self, method: str) -> str:
+        """The same with three digits."""
+        return f"{self.shown_value(method):.3f}"
 
     @property
     def test_share(self) -> float:
@@ -157,33 +164,83 @@ class Comparison:
         return self.ranking[0]
 
     @cached_property
+    def chosen(self) -> tuple[str, Why]:
+        """The method to recommend, and the rule that chose it."""
+        return choose_contender(self)
+
+    @cached_property
+    def _adjusted(self) -> dict[frozenset[str], float]:
+        """P-values of all pairs that anything is said about, adjusted together."""
+        pairs = pairs_to_test(self, self.chosen[0])
+        adjusted = significance.holm([self.p_value(*pair) for pair in pairs])
+        return dict(zip(map(frozenset, pairs), adjusted, strict=True))
+
+    def adjusted_p_value(self, a: str, b: str) -> float:
+        """Test of two methods, adjusted by Holm for all that is tested here.
+
+        One of them is the recommended one, or a fix of the raw similarity.
+        """
+        return self._adjusted[frozenset((a, b))]
+
+    @cached_property
     def p_values(self) -> dict[str, float]:
-        """Of the difference to the best, adjusted for many tests."""
-        best, *others = self.ranking or [self.best]
-        adjusted = measures.holm([self.p_value(best, name) for name in others])
-        return {best: 1.0, **dict(zip(others, adjusted, strict=True))}
+        """Of the difference to the recommended method, adjusted for many tests."""
+        chosen = self.chosen[0]
+        others = [method for method in self.ranking if method != chosen]
+        return {chosen: 1.0} | {m: self.adjusted_p_value(chosen, m) for m in others}
 
     def p_value(self, a: str, b: str, other: Any = None) -> float:
         """Test of two methods, the second one perhaps of another comparison.
 
         Over items where the score is a mean over items, otherwise over splits.
+        Not adjusted for other tests.
         """
         other = other or self
         mine, theirs = self.item_scores(a), other.item_scores(b)
         if mine is None or theirs is None:
             scores = self.scores(a), other.scores(b)
-            return measures.corrected_test(*scores, self.test_share)[1]
-        tested = ~np.isnan(mine - theirs)
-        folds = tested.sum() / np.mean([test.size for _, test in self.splits])
+            return significance.corrected_test(*scores, self.test_share)[1]
+        skill = 0.5 * (self.skill(a) + other.skill(b))
+        return self._item_test(mine - theirs, skill)[1]
+
+    def p_value_against_free(self, method: str) -> float | None:
+        """One-sided test that a method beats the best answer that costs nothing.
+
+        None where a single split of such a score allows no test.
+        """
+        free = max(self.deciding.sign * value for _, value in self.levels)
+        items = self.item_scores(method)
+        if items is None and len(self.splits) < 2:
+            return None
+        if items is None:
+            baseline = np.full(len(self.splits), free)
+            test = significance.corrected_test(
+                self.scores(method), baseline, self.test_share
+            )
+            return significance.one_sided(*test)
+        if self.task == "regression":
+            codes, splits = self.problem.codes, self.splits
+            baseline = free_item_scores(self.scoring, codes, splits)
+            return significance.one_sided(*self._item_test(items - baseline))
+        items, design = self._tested(items)
+        return significance.rate_test(items, free, **design)
+
+    def _item_test(self, differences: Array, skill: float = 0.0) -> tuple[float, float]:
+        """Mean and p-value of differences per item."""
+        values, design = self._tested(differences)
+        return significance.item_test(values, **design, skill=skill)
+
+    def _tested(self, values: Array) -> tuple[Array, dict[str, Any]]:
+        """Values of the items that were tested, and how they were."""
+        tested = ~np.isnan(values)
         groups, weight = self.problem.groups, self._weights()[tested]
-        return measures.item_test(
-            (mine - theirs)[tested],
-            weight / weight.sum(),
-            None if groups is None else groups[tested],
-            test_share=self.test_share,
-            folds=float(folds),
-            skill=0.5 * (self.skill(a) + other.skill(b)),
-        )[1]
+        design = {
+            "weight": weight / weight.sum(),
+            "groups": None if groups is None else groups[tested],
+            "test_share": self.test_share,
+            "folds": float(tested.sum() / np.mean([t.size for _, t in self.splits])),
+        }
+        return values[tested], design
 
     def skill(self, method: str) -> float:
         """Which part of the mistakes of a free answer a method avoids."""
@@ -199,7 +256,7 @@ class Comparison:
     @property
     def can_differ(self) -> bool:
         """Whether p-values can be small: not over a few splits."""
-        return self.by_items or len(self.splits) >= FEWEST_SPLITS
+        return self.by_items or len(self.splits) >= significance.FEWEST_SPLITS
 
     def _weights(self) -> Array:
         """What an item counts in the score."""
@@ -235,7 +292,7 @@ class Comparison:
         row: dict[str, Any] = {"method": name, "title": self.title(name)}
         for score, column in self.score_columns.items():
             values = column.sign * self.scores(name, score)
-            low, high = measures.score_interval(values, share, column.bounds)
+            low, high = significance.score_interval(values, share, column.bounds)
             row[column.key] = float(values.mean())
             row[f"{column.key}_interval"] = [low, high]
         row["p_value"] = self.p_values[name]
@@ -256,7 +313,7 @@ class Comparison:
 
     @cached_property
     def recommendation(self) -> Recommendation:
-        """Which method to use, in words, with the reason."""
+        """Which method to use, and the reasons as records and in words."""
         return recommend(self)
 
     @cached_property
@@ -267,17 +324,22 @@ class Comparison:
             return True  # not known; the diagnosis of large matrices is an estimate
         return not Spectrum.exact(self.problem.matrix().dense()).is_psd
 
+    def __repr__(self) -> str:
+        lines = self._table_lines()
+        return shorten(lines, LONGEST_REPR)
+
     def __str__(self) -> str:
+        return "\n".join([*self._table_lines(), "", self.recommendation.text])
+
+    def _table_lines(self) -> list[str]:
+        """The table for people, then what failed."""
+        failed = [say("failed", name=m, why=why) for m, why in self.failed.items()]
+        if not self.ranking:
+            return failed or [say("nothing completed")]
         columns = self.columns
         rows = [["method", *(column.title for column in columns)]]
         rows += [[r["title"], *(c.show(r) for c in columns)] for r in self.table()]
-        first, *widths = (max(map(len, column)) for column in zip(*rows, strict=True))
-        lines = [
-            "  ".join([name.ljust(first), *map(str.rjust, cells, widths)]).rstrip()
-            for name, *cells in rows
-        ]
-        lines += [f"{m} failed: {why}" for m, why in self.failed.items()]
-        return "\n".join([*lines, "", self.recommendation.text])
+        return [*aligned(rows), *failed]
 
     def _repr_html_(self) -> str:
         return f"<pre>{html.escape(str(self))}</pre>"
@@ -349,5 +411,35 @@ class Comparison:
         estimator
             Fitted; on the items where a kernel was given, on the matrix otherwise.
         """
-        name = method or self.recommendation.method
+        name = method or self.recommendation.contender
         return fit_method(self.problem, name, self.scoring, self.random_state)
+
+
+# -------------------------------------------------------------------------------- text
+
+
+def aligned(rows: Sequence[Sequence[str]], left: int = 1) -> list[str]:
+    """Lines of a table: the first columns start, the others end at the same place."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = []
+    for row in rows:
+        cells = [
+            cell.ljust(width) if place < left else cell.rjust(width)
+            for place, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ]
+        lines.append("  ".join(cells).rstrip())
+    return lines
+
+
+def shorten(lines: Sequence[str], most: int) -> str:
+    """As many whole lines as fit into so many characters, and how many are left out."""
+    text = "\n".join(lines)
+    if len(text) <= most:
+        return text
+    kept: list[str] = []
+    for i, line in enumerate(lines):
+        last = f"... {len(lines) - i} more lines: print(str(...)) shows them"
+        if len("\n".join([*kept, line, last])) > most:
+            return "\n".join([*kept, last])
+        kept.append(line)
+    return text

@@ -1,17 +1,16 @@
-"""What can be compared, by which scores: every method of every task as data.
+"""What can be compared: every contender of every task, each in one place.
 
-Names, titles and settings stand in methods.toml. Hyperparameters are those that the
-estimator's own `grid` offers, as in its ...CV class, unless the method has a grid of
-its own. A method of scikit-learn has a `make` instead of an estimator of krein.
+A contender is a way to learn as `compare` runs it. Its hyperparameters are those that
+the estimator's own `grid` offers, as in its ...CV class, unless the contender has
+a grid of its own. A contender of scikit-learn has a `make` instead of an estimator of
+krein. Among contenders that cannot be told apart the smallest `simplicity` comes first.
 """
 
 from __future__ import annotations
 
-import math
-import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from importlib import resources
+from enum import StrEnum
 from typing import Any
 
 import numpy as np
@@ -24,9 +23,19 @@ from sklearn.svm import LinearSVC
 
 import krein
 from krein.arrays import Array
+from krein.comparison.columns import COLUMNS, REGRESSION_COLUMNS, Column
 from krein.comparison.yardsticks import MeanOfNearest
 from krein.estimators.hits import HitSimilarity
-from krein.words import seconds_in_words
+
+_UNEVEN = 3.0  # times as many items in the largest class as in the smallest
+
+
+class Offered(StrEnum):
+    """When a contender takes part without being named."""
+
+    ALWAYS = "always"
+    UNEVEN_CLASSES = "uneven classes"
+    SPARSE = "sparse similarities"
 
 
 @dataclass(frozen=True)
@@ -38,9 +47,9 @@ class Contender:
     name, title : str
         What it is called in code and in tables.
     simplicity : int
-        Among methods that cannot be told apart the smallest is recommended.
+        Among contenders that cannot be told apart the smallest is recommended.
     estimator : str
-        Public class of krein; "" for a method of scikit-learn.
+        Public class of krein; "" for one of scikit-learn.
     params : mapping
         Settings that are not searched.
     about : str
@@ -52,6 +61,17 @@ class Contender:
         Builds the estimator where krein has none.
     rough : callable, optional
         Builds a candidate that is only ranked, where that takes less time.
+    sparse : bool
+        It keeps a sparse similarity sparse.
+    takes_distances : bool
+        Where the data are distances it is given these, and chooses what to make of
+        them; others get similarities.
+    offered : Offered
+        When it takes part without being named.
+    pairs : bool
+        With three or more classes both kinds of machines are candidates: one per class
+        against the rest, and one per pair of classes. All SVMs that differ by the fix
+        only have this in common, so that nothing else decides between them.
     """
 
     name: str
@@ -63,11 +83,17 @@ class Contender:
     grid: Callable[[Any], list[dict[str, Any]]] | None = None
     make: Callable[..., Any] | None = None
     rough: Callable[..., Any] | None = None
+    sparse: bool = False
+    takes_distances: bool = False
+    offered: Offered = Offered.ALWAYS
+    pairs: bool = False
 
     @property
     def searches(self) -> bool:
         """Whether the estimator chooses by itself: it is given the inner folds."""
-        return self.estimator.endswith("CV")
+        if not self.estimator:
+            return False
+        return not getattr(getattr(krein, self.estimator), "fits_rows", True)
 
     def build(self, **chosen: Any) -> Any:
         """Return the unfitted estimator with the chosen hyperparameters."""
@@ -75,7 +101,10 @@ class Contender:
         return make(**self.params, **chosen)
 
 
-def _profiles(K: Any) -> list[dict[str, Any]]:
+# ---------------------------------------------------------------- grids, constructors
+
+
+def _profile_grid(K: Any) -> list[dict[str, Any]]:
     """Values of C for rows of length 1."""
     return [{"C": C} for C in (0.1, 0.3, 1.0, 3.0)]
 
@@ -86,7 +115,7 @@ def _rough_profiles(C: float) -> Any:
     return make_pipeline(Normalizer(), svm)
 
 
-def _alphas(K: Array) -> list[dict[str, Any]]:
+def _penalty_grid(K: Array) -> list[dict[str, Any]]:
     """Penalties in units of the similarity."""
     scale = float(np.abs(np.diagonal(K)).mean()) or float(np.abs(K).mean()) or 1.0
     return [{"alpha": a * scale} for a in (1e-3, 1e-2, 1e-1, 1.0, 10.0)]
@@ -98,105 +127,215 @@ def _kernel_ridge(**chosen: Any) -> Any:
     return TransformedTargetRegressor(ridge, transformer=StandardScaler())
 
 
-# What methods.toml cannot hold.
-_MADE: dict[str, dict[str, dict[str, Any]]] = {
-    "classification": {
-        "profiles": {
-            "params": {"similarity": HitSimilarity(normalize=False)},
-            "grid": _profiles,
-            "rough": _rough_profiles,
-        }
-    },
-    "regression": {
-        "mean": {"make": DummyRegressor},
-        "neighbors": {"make": MeanOfNearest},
-        "kernel_ridge": {"make": _kernel_ridge, "grid": _alphas},
-        "ridge": {"grid": _alphas},
-    },
-}
+# ---------------------------------------------------------------------- classification
 
 
-def _methods(task: str) -> dict[str, Contender]:
-    """The methods of a task by name."""
-    place = resources.files("krein.comparison") / "methods.toml"
-    known = tomllib.loads(place.read_text("utf-8"))[task]
-    return {
-        n: Contender(n, **how, **_MADE[task].get(n, {})) for n, how in known.items()
-    }
-
-
-# ------------------------------------------------------------------------------ scores
-
-
-@dataclass(frozen=True)
-class Column:
-    """One column of `Comparison.table`.
-
-    Attributes
-    ----------
-    key : str
-        Its name in rows, JSON and data frames.
-    title : str
-        Its name for people.
-    format : str
-        How a value is shown; "seconds": in words.
-    scoring : str
-        Name as a `scoring`, where larger is always better; "" if it is no score.
-    shown : bool
-        Part of tables for people, not only of JSON and data frames.
-    """
-
-    key: str
-    title: str
-    format: str = ".3f"
-    scoring: str = ""
-    shown: bool = True
-
-    def show(self, row: Mapping[str, Any]) -> str:
-        """The value of this column as people read it."""
-        if self.format == "seconds":
-            return seconds_in_words(row[self.key])
-        return format(row[self.key], self.format)
-
-    @property
-    def sign(self) -> float:
-        """-1 for errors and losses, which are negative as a `scoring`; else 1."""
-        return -1.0 if self.scoring.startswith("neg_") else 1.0
-
-    @property
-    def bounds(self) -> tuple[float, float]:
-        """What a score lies between."""
-        if self.scoring == "r2":
-            return (-math.inf, 1.0)
-        return (0.0, 1.0) if self.sign > 0 else (0.0, math.inf)
-
-
-_BESIDE = (
-    Column("p_value", "p", ".2g"),
-    Column("fit_seconds", "fit", "seconds"),
-    Column("predict_seconds", "predict", "seconds"),
-    Column("search_seconds", "search", "seconds", shown=False),
-    Column("converged", "converged", ".0%", shown=False),
+_CLASSIFICATION = (
+    Contender(
+        name="svc",
+        title="SVM on raw matrix",
+        about="LIBSVM on the similarity as it is, as scikit-learn's "
+        "SVC(kernel='precomputed') with its C chosen, and with three or more classes "
+        "whether a machine is for a class or for a pair of them.",
+        simplicity=0,
+        estimator="SpectrumSVC",
+        # An indefinite problem may keep LIBSVM busy for ever; what is cut short is
+        # counted.
+        params={"method": "none", "tol": 1e-3, "max_iter": 200_000},
+        pairs=True,
+    ),
+    Contender(
+        name="similarity",
+        title="Similarity model",
+        about="Chooses what is made of the distances (as given, five conversions), the "
+        "fix of the spectrum and C; the best three are averaged.",
+        simplicity=2,
+        estimator="SimilarityClassifier",
+        takes_distances=True,
+    ),
+    Contender(
+        name="average",
+        title="Average of spectrum SVMs",
+        about="Many fixes of the spectrum and many C; the near-best are averaged.",
+        simplicity=2,
+        estimator="SpectrumSVCCV",
+    ),
+    Contender(
+        name="balanced",
+        title="Average, classes weighted",
+        about="Many fixes of the spectrum and many C; the near-best are averaged. With "
+        "class_weight='balanced': a mistake on a rare class costs more.",
+        simplicity=3,
+        estimator="SpectrumSVCCV",
+        params={"class_weight": "balanced"},
+        offered=Offered.UNEVEN_CLASSES,
+    ),
+    Contender(
+        name="clip",
+        title="SVM with clip",
+        about="Negative eigenvalues become zero.",
+        simplicity=2,
+        estimator="SpectrumSVC",
+        params={"method": "clip"},
+        pairs=True,
+        sparse=True,
+    ),
+    Contender(
+        name="flip",
+        title="SVM with flip",
+        about="Negative eigenvalues change sign.",
+        simplicity=3,
+        estimator="SpectrumSVC",
+        params={"method": "flip"},
+        pairs=True,
+        sparse=True,
+    ),
+    Contender(
+        name="shift",
+        title="SVM with shift",
+        about="All eigenvalues are raised by the same amount.",
+        simplicity=4,
+        estimator="SpectrumSVC",
+        params={"method": "shift"},
+        pairs=True,
+    ),
+    Contender(
+        name="square",
+        title="SVM with square",
+        about="Eigenvalues are squared.",
+        simplicity=5,
+        estimator="SpectrumSVC",
+        params={"method": "square"},
+        pairs=True,
+        sparse=True,
+    ),
+    Contender(
+        name="diffusion",
+        title="SVM with diffusion",
+        about="Eigenvalues l become exp(l/max|l|).",
+        simplicity=6,
+        estimator="SpectrumSVC",
+        params={"method": "diffusion"},
+        pairs=True,
+    ),
+    Contender(
+        name="krein",
+        title="Krein SVM",
+        about="Positive and negative part are regularised apart (1 : 1 is flip).",
+        simplicity=7,
+        estimator="KreinSVC",
+    ),
+    Contender(
+        name="proxy",
+        title="Proxy SVM",
+        about="Learns a positive semidefinite kernel near the similarity.",
+        simplicity=9,
+        estimator="ProxySVC",
+        params={"tol": 1e-3},
+    ),
+    Contender(
+        name="dc",
+        title="DC SVM",
+        about="The SVM on the indefinite matrix as a difference of convex functions.",
+        simplicity=10,
+        estimator="DCSVC",
+        params={"tol": 1e-3},
+    ),
+    Contender(
+        name="logistic",
+        title="Indefinite logistic",
+        about="Kernel logistic regression that keeps the negative part; gives "
+        "probabilities directly.",
+        simplicity=8,
+        estimator="KreinLogisticRegression",
+    ),
+    Contender(
+        name="neighbors",
+        title="k nearest neighbours",
+        about="The most similar training items decide: a simple baseline.",
+        simplicity=1,
+        estimator="SimilarityNeighborsClassifier",
+        sparse=True,
+    ),
+    Contender(
+        name="features",
+        title="Similarities as features",
+        about="Logistic regression on the rows of the matrix: a simple baseline.",
+        simplicity=1,
+        estimator="SimilarityFeaturesClassifier",
+    ),
+    Contender(
+        name="profiles",
+        title="Rows of length 1",
+        about="Linear SVM on the similarities of an item, scaled to length 1.",
+        simplicity=1,
+        estimator="HitClassifier",
+        params={"similarity": HitSimilarity(normalize=False)},
+        grid=_profile_grid,
+        rough=_rough_profiles,
+        sparse=True,
+        offered=Offered.SPARSE,
+    ),
 )
-COLUMNS = (
-    Column("accuracy", "accuracy", scoring="accuracy"),
-    Column("balanced_accuracy", "balanced accuracy", scoring="balanced_accuracy"),
-    Column("log_loss", "log-loss", scoring="neg_log_loss"),
-    Column("roc_auc", "AUC", scoring="roc_auc"),
-    *_BESIDE,
+
+# -------------------------------------------------------------------------- regression
+
+_REGRESSION = (
+    Contender(
+        name="mean",
+        title="Mean",
+        about="The mean of the training items.",
+        simplicity=0,
+        make=DummyRegressor,
+    ),
+    Contender(
+        name="neighbors",
+        title="k nearest neighbours",
+        about="The most similar training items decide: a simple baseline.",
+        simplicity=1,
+        make=MeanOfNearest,
+    ),
+    Contender(
+        name="kernel_ridge",
+        title="KernelRidge on raw matrix",
+        about="scikit-learn's KernelRidge on the similarity as it is.",
+        simplicity=1,
+        make=_kernel_ridge,
+        grid=_penalty_grid,
+    ),
+    Contender(
+        name="ridge",
+        title="KreinRidge",
+        about="Ridge regression that keeps the negative part.",
+        simplicity=2,
+        estimator="KreinRidge",
+        grid=_penalty_grid,
+    ),
+    Contender(
+        name="similarity",
+        title="Similarity model",
+        about="Chooses what is made of the distances (as given, five conversions), the "
+        "fix of the spectrum and C; the best three are averaged.",
+        simplicity=2,
+        estimator="SimilarityRegressor",
+        takes_distances=True,
+    ),
+    Contender(
+        name="average",
+        title="Average of spectrum SVRs",
+        about="Many fixes of the spectrum and many C; the near-best are averaged.",
+        simplicity=2,
+        estimator="SpectrumSVRCV",
+    ),
 )
-_ERROR = "mean_absolute_error"
-REGRESSION = (
-    Column("r2", "R^2", scoring="r2"),
-    Column(_ERROR, "mean absolute error", ".4g", f"neg_{_ERROR}"),
-    *_BESIDE,
-)
-FEWEST_SPLITS = 5  # with fewer no p-value over splits can be small
+
+
+# ------------------------------------------------------------------------------- tasks
 
 
 @dataclass(frozen=True)
 class Task:
-    """What can be learnt: its methods by name, and the columns of its tables."""
+    """What can be learnt: its contenders by name, and the columns of its tables."""
 
     methods: dict[str, Contender]
     columns: tuple[Column, ...]
@@ -207,15 +346,11 @@ class Task:
         return [column.scoring for column in self.columns if column.scoring]
 
 
-CONTENDERS = _methods("classification")
+CONTENDERS = {contender.name: contender for contender in _CLASSIFICATION}
 TASKS = {
     "classification": Task(CONTENDERS, COLUMNS),
-    "regression": Task(_methods("regression"), REGRESSION),
+    "regression": Task({c.name: c for c in _REGRESSION}, REGRESSION_COLUMNS),
 }
-
-# What keeps a sparse similarity sparse: compared on it unless others are named.
-SPARSE = ("clip", "flip", "square", "neighbors", "profiles")
-_UNEVEN = 3.0  # times as many items in the largest class as in the smallest
 
 
 def list_methods() -> list[str]:
@@ -235,29 +370,43 @@ def list_methods() -> list[str]:
 
 
 def select_contenders(
-    names: Any, *, task: str = "classification", counts: Any = ()
+    names: Any, *, task: str = "classification", counts: Any = (), sparse: bool = False
 ) -> list[Contender]:
-    """Return the methods asked for, or all that apply.
+    """Return the contenders asked for, or all that apply.
 
     Parameters
     ----------
     names : list of str or None
-        None takes every method that applies.
+        None takes every contender that applies.
     task : str
         A key of `TASKS`.
     counts : sequence of int
         Items of each class, where there are classes.
+    sparse : bool
+        The similarity is sparse: only what keeps it so applies.
     """
     known = TASKS[task].methods
     if names is None:
-        uneven = len(counts) > 0 and max(counts) >= _UNEVEN * min(counts)
-        left_out = {"profiles"} if uneven else {"profiles", "balanced"}
-        return [method for name, method in known.items() if name not in left_out]
+        return _offered(known, counts, sparse)
     names = [names] if isinstance(names, str) else list(names)
     if not names:
         raise ValueError("methods is empty; give names of krein.list_methods() or None")
     for name in names:
         if name not in known:
-            among = f"{', '.join(known)} for {task}"
-            raise ValueError(f"methods must be among {among}, got {name!r}")
+            raise ValueError(
+                f"methods must be among {', '.join(known)} for {task}, got {name!r}"
+            )
     return [known[name] for name in dict.fromkeys(names)]
+
+
+def _offered(
+    known: Mapping[str, Contender], counts: Any, sparse: bool
+) -> list[Contender]:
+    """Contenders that take part without being named."""
+    keep_sparse = [contender for contender in known.values() if contender.sparse]
+    if sparse and keep_sparse:
+        return keep_sparse
+    occasions = {Offered.ALWAYS}
+    if len(counts) > 0 and max(counts) >= _UNEVEN * min(counts):
+        occasions.add(Offered.UNEVEN_CLASSES)
+    return [c for c in known.values() if c.offered in occasions]

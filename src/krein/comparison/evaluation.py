@@ -16,28 +16,29 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse
-from scipy.stats import rankdata
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.metrics import r2_score
 from sklearn.pipeline import make_pipeline
 
 from krein.arrays import Array, compressed_rows
 from krein.comparison.contenders import TASKS, Contender
-from krein.comparison.problem import Problem, Split, as_matrix
+from krein.comparison.problem import Problem, as_matrix
 from krein.estimators._base import KernelModel
-from krein.estimators._probability import fit_sigmoids, sigmoid_probabilities
-from krein.estimators._search import best_candidates, held_out, in_folds
-from krein.estimators._training import Classes, Training, as_labels
+from krein.selection.calibration import fit_sigmoids, sigmoid_probabilities
+from krein.selection.folds import Fold
+from krein.selection.scores import score
+from krein.selection.search import FoldValues, best_candidates, held_out, in_folds
 from krein.store.shared_work import alone_clock, shared_work
+from krein.training import Classes, Training, Values, as_labels
 from krein.words import say
 
+_MOST_IN_PAIRS = 20  # classes: of more there are too many pairs
 # What a method may raise on a split without ending the comparison.
 _FAILURES = (ValueError, ArithmeticError, MemoryError, np.linalg.LinAlgError)
 
 
 def evaluate_split(
-    problem: Problem, methods: Sequence[Contender], split: Split, scoring: str
+    problem: Problem, methods: Sequence[Contender], split: Fold, scoring: str
 ) -> list[dict[str, Any]]:
     """Return one record of plain values per method for one (train, test) split.
 
@@ -55,8 +56,10 @@ def evaluate_split(
     with warnings.catch_warnings(action="ignore"):  # the outer splits warned
         folds = problem.inner_folds(train)
     with shared_work(folds=True):
-        states = search(K, problem.target(train), methods, folds, scoring)
-        return [_final_fit(state, K, new, problem, test) for state in states]
+        states = search_contenders(
+            K, problem.target.subset(train), methods, folds, scoring
+        )
+        return [_final_fit(state, K, new, problem, split) for state in states]
 
 
 def fit_method(
@@ -83,12 +86,14 @@ def fit_method(
         return model.set_params(kernel=problem.kernel).fit(problem.items, y)
     if problem.kernel is not None:
         return model.fit(problem.on(rows), y)
-    if problem.conversion is not None:
+    if problem.conversion is not None and method.takes_distances:
+        model.set_params(kind="distance")
+    elif problem.conversion is not None:
         model = make_pipeline(clone(problem.conversion), model)
     return model.fit(problem.K, y)
 
 
-def _folds_of_its_own(problem: Problem, folds: Sequence[Split], seed: int = 0) -> dict:
+def _folds_of_its_own(problem: Problem, folds: Sequence[Fold], seed: int = 0) -> dict:
     """Settings of a model that makes the same folds, unless they keep groups together.
 
     It screens settings before it trains any where it knows that folds are random.
@@ -97,12 +102,12 @@ def _folds_of_its_own(problem: Problem, folds: Sequence[Split], seed: int = 0) -
 
 
 def _best_params(
-    problem: Problem, method: Contender, folds: Sequence[Split], scoring: str
+    problem: Problem, method: Contender, folds: Sequence[Fold], scoring: str
 ) -> dict[str, Any]:
     rows = problem.everything
     with shared_work():
-        K, target = problem.on(rows), problem.target(rows)
-        (state,) = search(K, target, [method], folds, scoring)
+        K, target = problem.on(rows), problem.target
+        (state,) = search_contenders(K, target, [method], folds, scoring)
     if state.error:
         raise ValueError(f"{method.title} failed: {state.error}")
     return state.grid[state.best]
@@ -113,8 +118,8 @@ class ContenderSearch:
     """What the inner folds say about one method."""
 
     method: Contender
-    target: Any  # Classes, or Values
-    folds: Sequence[Split]
+    target: Classes | Values
+    folds: Sequence[Fold]
     scoring: str
     grid: list[dict[str, Any]] = field(default_factory=lambda: [{}])
     # Per fold and candidate; None: it diverged.
@@ -135,23 +140,22 @@ class ContenderSearch:
     @property
     def y(self) -> np.ndarray:
         """Class numbers, or the numbers to be predicted."""
-        return self.target.codes if self.of_classes else self.target.y
+        return self.target.y
 
     @cached_property
     def by_rows(self) -> bool:
         """Whether its candidates are ranked by `fit_path` on given similarities."""
-        own = getattr(type(self.model), "fit_rows", KernelModel.fit_rows)
-        return own is not KernelModel.fit_rows and self.of_classes
+        return getattr(self.model, "fits_rows", False) and self.of_classes
+
+    @property
+    def found(self) -> FoldValues:
+        """The values, with the folds on which they were asked for."""
+        return FoldValues(self.folds[: len(self.values)], self.values)
 
     @cached_property
     def best(self) -> int:
         """The candidate of the best mean score; the first of equals."""
-        scores = np.transpose(
-            [
-                [np.nan if v is None else self._score(test, v) for v in values]
-                for (_, test), values in zip(self.folds, self.values, strict=False)
-            ]
-        )
+        scores = self.found.scores(lambda values, test: self._score(test, values))
         return int(best_candidates(scores)[0]) if not np.isnan(scores).all() else 0
 
     @contextmanager
@@ -169,6 +173,21 @@ class ContenderSearch:
                 self.grid = self.method.grid(K)
             elif hasattr(self.model, "grid") and not self.method.searches:
                 self.grid = self.model.grid(training, self.target)
+            if self._tries_pairs(K):
+                self.grid = [
+                    {**candidate, "multi_class": kind}
+                    for kind in ("ovr", "ovo")
+                    for candidate in self.grid
+                ]
+
+    def _tries_pairs(self, K: Any) -> bool:
+        """Whether machines for pairs of classes are candidates too.
+
+        They have no probabilities, and their kernels are formed.
+        """
+        classes = self.target.n if isinstance(self.target, Classes) else 0
+        formed = not scipy.sparse.issparse(K) and self.scoring != "neg_log_loss"
+        return self.method.pairs and formed and 2 < classes <= _MOST_IN_PAIRS
 
     def ask(self, K: Any, training: Training, train: Any, test: Any) -> list[Any]:
         """Values of all candidates on a fold; a failure ends the method."""
@@ -214,18 +233,17 @@ class ContenderSearch:
         """Probabilities of new items, the model's own or by out-of-fold values."""
         if hasattr(model, "predict_proba"):
             return model.predict_proba(new)
-        kept = np.full((self.y.size, self.target.n_rows), np.nan)
-        for (_, test), found in zip(self.folds, self.values, strict=True):
-            kept[test] = np.nan if found[self.best] is None else found[self.best]
+        assert isinstance(self.target, Classes)
+        kept = self.found.of(self.best, self.y.size, self.target.n_rows)
         sigmoids = fit_sigmoids(kept, self.y, None, self.target.n)
         return sigmoid_probabilities(values, *sigmoids)
 
 
-def search(
+def search_contenders(
     K: Any,
-    target: Any,
+    target: Classes | Values,
     methods: Sequence[Contender],
-    folds: Sequence[Split],
+    folds: Sequence[Fold],
     scoring: str,
 ) -> list[ContenderSearch]:
     """Score every candidate of every method on the folds.
@@ -249,9 +267,10 @@ def search(
 
 
 def _final_fit(
-    state: ContenderSearch, K: Any, new: Any, problem: Problem, test: np.ndarray
+    state: ContenderSearch, K: Any, new: Any, problem: Problem, split: Fold
 ) -> dict[str, Any]:
     """Fit the chosen candidate on the training part and score the test part."""
+    train, test = split
     record: dict[str, Any] = {"method": state.method.name}
     # Whether the solver reached its tolerance is noted, not shouted.
     with state.noting_failure(), warnings.catch_warnings(record=True) as caught:
@@ -261,6 +280,10 @@ def _final_fit(
             model = state.method.build(**record["params"])
             if state.method.searches:
                 model.set_params(**_folds_of_its_own(problem, state.folds))
+            D = problem.distances(train) if state.method.takes_distances else None
+            if D is not None:
+                model.set_params(kind="distance")
+                K, new = D[train], D[test]
             record |= _answer(state, model, K, new, problem.codes[test])
     if state.error:
         return {"method": state.method.name, "error": state.error}
@@ -279,7 +302,7 @@ def _answer(
     seconds = {"fit_seconds": fitted - start, "predict_seconds": alone_clock() - fitted}
     record = {**seconds, "predicted": predicted.tolist()}
     values = proba = predicted
-    if state.of_classes:
+    if isinstance(state.target, Classes):
         values = np.asarray(model.decision_function(new), float).reshape(y.size, -1)
         if hasattr(model, "class_values"):  # of one machine per pair of classes
             values = model.class_values(values, state.target.n)
@@ -289,47 +312,3 @@ def _answer(
     known = TASKS["classification" if state.of_classes else "regression"].scorings
     said = predicted, values, proba
     return record | {"scores": {key: score(key, y, *said) for key in known}}
-
-
-# scikit-learn's functions give the same scores (tested), but on the small test parts of
-# inner folds their checks of the input take several times as long as fitting an SVM.
-
-
-def score(name: str, y: Array, predicted: Array, values: Array, proba: Any) -> float:
-    """Return a score by its name; larger is better.
-
-    Parameters
-    ----------
-    name : str
-        `scoring` of a column.
-    y, predicted : ndarray of shape (n,)
-        True and predicted classes, or numbers.
-    values : ndarray of shape (n, n_rows)
-        Decision values, one row per class against the rest.
-    proba : ndarray of shape (n, n_classes)
-        Probabilities; only asked for by the log-loss.
-    """
-    if name == "accuracy":
-        return float(np.mean(y == predicted))
-    if name == "balanced_accuracy":
-        return float(np.mean([np.mean(predicted[y == k] == k) for k in np.unique(y)]))
-    if name == "neg_log_loss":
-        eps = np.finfo(float).eps
-        chosen = proba[np.arange(y.size), y]
-        return float(np.mean(np.log(np.clip(chosen, eps, 1 - eps))))
-    if name == "roc_auc":
-        return _area(y, values)
-    if name == "neg_mean_absolute_error":
-        return -float(np.abs(y - predicted).mean())
-    return float(r2_score(y, predicted))
-
-
-def _area(codes: np.ndarray, values: Array) -> float:
-    """Area under the curve; for several classes the mean of one against the rest."""
-    classes = [1] if values.shape[1] == 1 else range(values.shape[1])
-    positive = codes[:, None] == np.asarray(classes)
-    p = positive.sum(axis=0)
-    pairs = p * (codes.size - p)
-    above = (rankdata(values, axis=0) * positive).sum(axis=0) - p * (p + 1) / 2
-    areas = above[pairs > 0] / pairs[pairs > 0]
-    return float(areas.mean()) if areas.size else float("nan")

@@ -1,88 +1,142 @@
-"""Which method to use: a rule that was measured by its regret, its words, its tests.
+"""Which contender to use: a rule that was measured by its regret, and its reasons.
 
 Scores on a handful of splits differ by chance, so that taking the highest one is
-a gamble. A default that does well on most data is therefore kept unless another method
-beats it by more than one and a half standard errors: `average`, the mean of many
-spectrum SVMs; where that was not run clip, or the plain SVM on a positive semidefinite
-similarity; `profiles` on a table of hits. ``benchmarks/regret.py`` has the figures.
+a gamble. A default that does well on most data is therefore kept unless another
+contender beats it by more than one and a half standard errors: `similarity`, which
+chooses what is fed to the machine; where that was not run `average`, the mean of many
+spectrum SVMs; where that was not run clip, or the plain SVM on a positive
+semidefinite similarity; `profiles` on a table of hits. ``benchmarks/regret.py`` has the
+figures.
+
+What is decided here is a record (`Recommendation`); `sentences` makes words of it.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import asdict, dataclass
 from typing import Any
 
-import numpy as np
-from scipy.stats import t as student
-
 from krein.arrays import Array
-from krein.comparison.contenders import CONTENDERS
+from krein.comparison import sentences
+from krein.comparison.contenders import CONTENDERS, TASKS
+from krein.comparison.reasons import (
+    USELESS,
+    Baseline,
+    Fix,
+    Higher,
+    Reason,
+    SpectrumFix,
+    Standing,
+    Verdict,
+    Why,
+)
+from krein.comparison.significance import LEVEL, beats, holm
 
-LEVEL = 0.05
 _BEATEN = 1.5  # standard errors of a difference; see docs/decisions/0017
-# Methods that do nothing about negative eigenvalues, and those that see no matrix.
-_UNTREATED = {"svc", "neighbors", "features", "profiles"}
+_RAW = "svc"
+_FIXED = ("clip", "flip")  # the same machine as `_RAW`, on a fixed spectrum
 
 
 @dataclass(frozen=True)
 class Recommendation:
-    """Which method to use, and why.
+    """Which contender to use, and why.
 
     Attributes
     ----------
-    method : str
-        The default, or what beats it by more than 1.5 corrected standard errors.
-    clear : bool
-        False when no method is clearly better than all others.
+    contender : str
+        Its name: the default, or what beats it by more than 1.5 corrected standard
+        errors.
+    verdict : Verdict
+        What the scores say about it, such as ``"clear"`` or ``"nothing learnt"``.
     equals : tuple of str
-        Methods that cannot be told from the best one, best first.
-    text : str
-        The recommendation in words.
-    useful : bool
-        False when the method is no better than an answer that costs nothing, such as
-        the largest class.
-    decided : bool
-        False when these data cannot tell any two methods apart, although their scores
-        differ by more than a standard error: "no clear winner".
+        Contenders that cannot be told apart from the recommended one, which is among
+        them, the highest score first.
+    reasons : tuple of records
+        The numbers behind the verdict: `Standing`, `Baseline`, `Higher`,
+        `SpectrumFix`, `OtherKernel`, of `krein.comparison.reasons`.
+    task : str
+        Classification or regression.
+    kernel : str or None
+        The recommended kernel, where several were compared.
+    equal_kernels : tuple of str
+        Kernels that cannot be told apart from it, itself included.
     """
 
-    method: str
-    clear: bool
+    contender: str
+    verdict: Verdict
     equals: tuple[str, ...]
-    text: str
-    useful: bool = True
-    decided: bool = True
+    reasons: tuple[Reason, ...]
+    task: str = "classification"
+    kernel: str | None = None
+    equal_kernels: tuple[str, ...] = ()
+
+    @property
+    def method(self) -> str:
+        """The same as `contender`."""
+        return self.contender
+
+    @property
+    def clear(self) -> bool:
+        """False when others cannot be told apart from it."""
+        if self.kernel is not None and self.useful:
+            return self.verdict is Verdict.CLEAR
+        return self.equals == (self.contender,)
+
+    @property
+    def useful(self) -> bool:
+        """False when it was not shown to beat an answer that costs nothing."""
+        return self.verdict not in USELESS
+
+    @property
+    def decided(self) -> bool:
+        """False when no two contenders can be told apart although scores differ."""
+        return self.verdict is not Verdict.NO_CLEAR_WINNER
+
+    @property
+    def text(self) -> str:
+        """The recommendation in words."""
+        return self.in_words()
+
+    def in_words(
+        self, name: Callable[[str], str] | None = None, *, below_headline: bool = False
+    ) -> str:
+        """Return the recommendation in words.
+
+        Parameters
+        ----------
+        name : callable, optional
+            What a contender is called; by its title when not given.
+        below_headline : bool
+            Leave out the first sentence where it says no more than the headline.
+
+        Returns
+        -------
+        str
+        """
+        name = name or self.title
+        if self.kernel is None or not self.useful:
+            said = sentences.advice(self.verdict, self.equals, self.reasons, name)
+        else:
+            equal = self.equal_kernels
+            said = sentences.about_kernels(self.kernel, self.reasons, equal, name)
+        if below_headline and sentences.repeats_headline(self.verdict, self.reasons):
+            del said[0]
+        return " ".join(said)
+
+    def title(self, contender: str) -> str:
+        """What a contender is called in tables."""
+        return TASKS[self.task].methods[contender].title
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, ready for JSON; each reason has its kind."""
+        reasons = [{"kind": type(r).__name__, **asdict(r)} for r in self.reasons]
+        plain = {**vars(self), "reasons": reasons, "text": self.text}
+        plain |= {key: list(plain[key]) for key in ("equals", "equal_kernels")}
+        return plain | {"verdict": str(self.verdict)}
 
 
-def recommend(comparison: Any) -> Recommendation:
-    """Choose a method and say why.
-
-    Parameters
-    ----------
-    comparison : Comparison
-        Scores of methods on the same splits.
-    """
-    p_values = comparison.p_values  # there are none without a completed method
-    equals = tuple(m for m in comparison.ranking if p_values[m] > LEVEL)
-    scores = {m: comparison.scores(m) for m in comparison.ranking}
-    # Whether clip may differ from the plain SVM; not asked where that was not run.
-    indefinite = "svc" not in scores or comparison.indefinite
-    default = default_method(scores, indefinite=indefinite, hits=comparison.of_hits)
-    share = comparison.test_share
-    chosen = choose(scores, share, default, comparison.registry)
-    lower = [m for m in equals if beats(scores[chosen], scores[m], share)]
-    decided = len(equals) < len(scores) or not lower
-    near = [m for m in equals if m not in (chosen, *lower) and comparison.skill(m) > 0]
-    warning = _nothing_learnt(comparison, chosen)
-    told = near if decided else None
-    text = warning or _words(comparison, chosen, default, equals, told)
-    if not indefinite:
-        text += " The similarity is positive semidefinite: there is nothing to fix."
-    elif not warning:
-        text += _about_raw(comparison, scores)
-    return Recommendation(chosen, len(equals) == 1, equals, text, not warning, decided)
+# --------------------------------------------------------------------------- the choice
 
 
 def default_method(
@@ -93,7 +147,7 @@ def default_method(
     Without negative eigenvalues clip is the plain SVM at the cost of an
     eigendecomposition; a table of hits has a default of its own.
     """
-    robust = ["average", "clip" if indefinite else "svc"]
+    robust = ["similarity", "average", "clip" if indefinite else _RAW]
     return next((m for m in ["profiles"] * hits + robust if m in methods), None)
 
 
@@ -125,233 +179,138 @@ def choose(
     return min(better, key=lambda m: order[m], default=default)
 
 
-def beats(scores: Array, others: Array, share: float, errors: float = 1.0) -> bool:
-    """Whether a mean is higher by more than some standard errors of the difference."""
-    difference = scores - others
-    least = errors * corrected_error(difference, share)
-    return float(difference.mean()) > least + 1e-12
+def choose_contender(comparison: Any) -> tuple[str, Why]:
+    """Return the contender to recommend, and the rule that chose it.
+
+    What a test tells from the choice, and is higher, is taken instead.
+    """
+    ranking = comparison.ranking or [comparison.best]  # which says why there is none
+    scores = {m: comparison.scores(m) for m in ranking}
+    # Whether clip may differ from the plain SVM; not asked where that was not run.
+    indefinite = _RAW not in scores or comparison.indefinite
+    default = default_method(scores, indefinite=indefinite, hits=comparison.of_hits)
+    chosen = choose(scores, comparison.test_share, default, comparison.registry)
+    if comparison.can_differ:
+        higher = ranking[: ranking.index(chosen)]
+        others = [m for m in ranking if m != chosen]
+        p_values = holm([comparison.p_value(chosen, m) for m in others])
+        sure = [m for m, p in zip(others, p_values, strict=True) if p <= LEVEL]
+        chosen = next((m for m in higher if m in sure), chosen)
+    if chosen == default and chosen != ranking[0]:
+        return chosen, Why.DEFAULT
+    if chosen == ranking[0]:
+        return chosen, Why.HIGHEST
+    return chosen, Why.SIMPLEST if default is None else Why.BEATS_DEFAULT
 
 
-def free_scores(scoring: str, codes: np.ndarray) -> list[tuple[str, float]]:
-    """Scores that cost nothing: chance, and always naming the largest class."""
-    if scoring in ("r2", "neg_mean_absolute_error"):
-        error = float(np.abs(codes - codes.mean()).mean())
-        return [("always the mean", 0.0 if scoring == "r2" else error)]
-    shares = np.bincount(codes) / codes.size
-    chance, largest = 1.0 / shares.size, float(shares.max())
-    if scoring == "neg_log_loss":
-        shares = shares[shares > 0]
-        return [("shares of the classes", float(-(shares * np.log(shares)).sum()))]
-    if scoring == "accuracy":
-        # Two lines on the same spot say less than one.
-        known = [("chance", chance)] if largest - chance >= 0.02 else []
-        return [*known, ("largest class", largest)]
-    return [("chance", 0.5 if scoring == "roc_auc" else chance)]
+def pairs_to_test(comparison: Any, chosen: str) -> list[tuple[str, str]]:
+    """Pairs of contenders that a comparison makes statements about.
+
+    All others against the recommended one; and the raw similarity against the same
+    machine on a fixed spectrum, where it has negative eigenvalues.
+    """
+    pairs = [(chosen, other) for other in comparison.ranking if other != chosen]
+    if _RAW not in comparison.ranking or not comparison.indefinite:
+        return pairs
+    fixed = [m for m in _FIXED if m in comparison.ranking]
+    return pairs + [(_RAW, m) for m in fixed if chosen not in (_RAW, m)]
 
 
-# ------------------------------------------------------------------------------- words
+# -------------------------------------------------------------------------- the reasons
 
 
-def _nothing_learnt(comparison: Any, chosen: str) -> str:
-    """Say that the chosen method is no better than an answer that costs nothing."""
+def recommend(comparison: Any) -> Recommendation:
+    """Say which contender to use, and give the reasons as records.
+
+    Parameters
+    ----------
+    comparison : Comparison
+        Scores of contenders on the same splits.
+    """
+    chosen, why = comparison.chosen
+    p_values = comparison.p_values
+    equals = tuple(m for m in comparison.ranking if p_values[m] > LEVEL)
+    baseline = _baseline(comparison, chosen)
+    standing = Standing(
+        contender=chosen,
+        score=comparison.deciding.title,
+        mean=comparison.shown_value(chosen),
+        splits=len(comparison.splits),
+        others=len(comparison.ranking) - 1,
+        why=why,
+    )
+    verdict = _verdict(comparison, chosen, equals, baseline)
+    reasons: list[Reason | None] = [standing, baseline, _higher(comparison, chosen)]
+    reasons.append(_spectrum_fix(comparison, verdict))
+    kept = tuple(reason for reason in reasons if reason is not None)
+    return Recommendation(chosen, verdict, equals, kept, comparison.task)
+
+
+def _baseline(comparison: Any, chosen: str) -> Baseline:
+    """The best answer that costs nothing, and whether the contender is better."""
     sign = comparison.deciding.sign
     name, free = max(comparison.levels, key=lambda level: sign * level[1])
-    if comparison.mean(chosen) > sign * free + 1e-12:
-        return ""
-    return (
-        f"Nothing was learnt: {comparison.shown_mean(chosen)} by "
-        f"{comparison.title(chosen)}, and {name} {free:.3f}. Are the labels in the "
-        "order of the items, and does a large number mean similar? Until "
-        "that is settled, no method can be recommended."
-    )
+    return Baseline(name, free, comparison.p_value_against_free(chosen))
 
 
-def _words(
-    comparison: Any,
-    chosen: str,
-    default: str | None,
-    equals: tuple[str, ...],
-    near: list[str] | None,
-) -> str:
-    """What to use, and which methods do as well (None: no two can be told apart)."""
-    splits = f"{len(comparison.splits)} splits"
-    best, title = comparison.best, comparison.title
-    mean = f"{comparison.shown_mean(chosen)} over {splits}"
+def _verdict(
+    comparison: Any, chosen: str, equals: tuple[str, ...], baseline: Baseline
+) -> Verdict:
+    """Return what the scores say about the recommended contender."""
+    if comparison.mean(chosen) <= comparison.deciding.sign * baseline.mean + 1e-12:
+        return Verdict.NOTHING_LEARNT
+    if baseline.p_value is not None and baseline.p_value > LEVEL:
+        return Verdict.NOT_SHOWN
     if len(comparison.ranking) == 1:
-        return f"Only {title(chosen)} was run: {mean}."
+        return Verdict.ONLY_ONE
     if equals == (chosen,):
-        better = "is clearly better than that of every other method"
-        return f"Use {title(chosen)}: its {mean} {better}."
-    use = f"Use {title(chosen)}{_reason(chosen, default, best)}"
-    few = not comparison.can_differ
-    if few or near is None:
-        start = f"{splits} are too few to decide" if few else "No clear winner"
-        top = f"{title(best)} is highest ({comparison.shown_mean(best)} over {splits})"
-        return f"{start}: {top} but not clearly better than any other. {use}."
-    text = f"{use}: {mean}.{_as_well([title(m) for m in near], comparison)}"
-    if comparison.shown(best) != comparison.shown(chosen):
-        top = f"{comparison.shown(best)}, p = {comparison.p_value(best, chosen):.2g}"
-        text += f" The highest is {title(best)} ({top})."
-    return text
+        return Verdict.CLEAR
+    if not comparison.can_differ:
+        return Verdict.TOO_FEW_SPLITS
+    if len(equals) == len(comparison.ranking) and _differ(comparison, chosen):
+        return Verdict.NO_CLEAR_WINNER
+    return Verdict.NOT_TOLD_APART
 
 
-def _reason(chosen: str, default: str | None, best: str) -> str:
-    """Why a method is recommended that is not the highest."""
-    other = ", which clearly beats the usual default"
-    if default is None:
-        other = ", the simplest of those near the highest"
-    usual = ", which does well on most data and is not beaten here"
-    return {default: usual, best: ""}.get(chosen, other)
+def _differ(comparison: Any, chosen: str) -> bool:
+    """Whether a contender is further away than a standard error."""
+    mine, share = comparison.scores(chosen), comparison.test_share
+    others = [comparison.scores(m) for m in comparison.ranking if m != chosen]
+    return any(beats(mine, s, share) or beats(s, mine, share) for s in others)
 
 
-def _as_well(titles: list[str], comparison: Any) -> str:
-    """Say which methods do as well: three, and how many more, or all others."""
-    if len(titles) == len(comparison.ranking) - 1 > 1:
-        return " All other methods do as well."
-    if len(titles) < 2:
-        return f" {titles[0]} does as well." if titles else ""
-    titles[3:] = [f"{len(titles) - 3} more"] if len(titles) > 3 else []
-    return f" {', '.join(titles[:-1])} and {titles[-1]} do as well."
+def _higher(comparison: Any, chosen: str) -> Higher | None:
+    """The contenders of a higher score, as it is shown."""
+    mine = comparison.shown(chosen)
+    ahead = comparison.ranking[: comparison.ranking.index(chosen)]
+    ahead = [m for m in ahead if comparison.shown(m) != mine]
+    if not ahead:
+        return None
+    highest = ahead[0]
+    mean = comparison.shown_value(highest)
+    return Higher(highest, mean, comparison.p_values[highest], len(ahead))
 
 
-def _about_raw(comparison: Any, scores: Mapping[str, Array]) -> str:
-    """Say whether it matters how negative eigenvalues are treated."""
-    treated = next((m for m in scores if m not in _UNTREATED), None)
-    if "svc" not in scores or treated is None:
-        return ""
-    if not beats(scores[treated], scores["svc"], comparison.test_share):
-        return (
-            " How negative eigenvalues are treated makes no difference that these data "
-            "can show."
-        )
-    gain = comparison.mean(treated) - comparison.mean("svc")
-    p_value = comparison.p_value(treated, "svc")
-    sure = f" (p = {p_value:.2g}): the spectrum fix matters."
-    if p_value > LEVEL:
-        sure = "; the data are too few to be sure that the fix matters."
-    titles = comparison.title("svc"), comparison.title(treated)
-    return " {} is behind {} by {:.3f}{}".format(*titles, gain, sure)
+def _spectrum_fix(comparison: Any, verdict: Verdict) -> SpectrumFix | None:
+    """Whether it matters how negative eigenvalues are treated.
 
-
-# ------------------------------------------------------------------------------- tests
-
-_OVERLAP = 1.25  # see `item_test`
-
-
-def corrected_error(values: Array, test_share: float) -> float:
-    """Standard error ``sqrt((1/J + test_share) s^2)`` of a mean over J splits.
-
-    Their training sets overlap; `test_share` is n_test / n_train.
+    The raw similarity is compared with the same machine on the clipped and on the
+    flipped one: with other contenders it differs in more than the fix.
     """
-    if values.size < 2:
-        return 0.0
-    return math.sqrt((1.0 / values.size + test_share) * float(values.var(ddof=1)))
-
-
-def corrected_test(a: Array, b: Array, test_share: float) -> tuple[float, float]:
-    """Corrected resampled t-test of the mean difference of paired scores.
-
-    The variance of the mean over J splits is taken as (1/J + n_test/n_train) s^2
-    (Nadeau and Bengio, 2003, eq. 21): the second term stands for the correlation that
-    overlapping training sets bring, without which differences look far too certain.
-
-    Parameters
-    ----------
-    a, b : ndarray of shape (J,)
-        Scores of two methods on the same splits.
-    test_share : float
-        n_test / n_train.
-
-    Returns
-    -------
-    tuple of float
-        Mean of a - b and the two-sided p value.
-    """
-    difference = np.asarray(a, dtype=float) - np.asarray(b, dtype=float)
-    mean, error = float(difference.mean()), corrected_error(difference, test_share)
-    return mean, _p_value(mean, error, difference.size - 1)
-
-
-def _p_value(mean: float, error: float, degrees: int) -> float:
-    """Two-sided p value of a mean by Student's distribution."""
-    if degrees < 1:
-        return 1.0
-    if error <= 1e-12 * abs(mean):
-        return 1.0 if mean == 0.0 else 0.0
-    return float(2.0 * student.sf(abs(mean) / error, degrees))
-
-
-def item_test(
-    difference: Array,
-    weight: Array | None = None,
-    groups: np.ndarray | None = None,
-    *,
-    test_share: float,
-    folds: float,
-    skill: float = 0.0,
-) -> tuple[float, float]:
-    """Test of the mean difference per item, items being the unit.
-
-    Plain McNemar over pooled folds takes one training set for all: it tells equally
-    good methods apart on up to a quarter of the data sets. The variance of the mean is
-    therefore enlarged by ``1 + 1.25 * folds * test_share * (1 - skill / 3)``: the term
-    of Nadeau and Bengio (2003) for overlapping training sets, a quarter on top for
-    learners that change with every training set, and up to a third less where both
-    methods are far better than an answer that costs nothing, because luck with
-    a training set then decides less. Its estimate has as many degrees of freedom as
-    there are items, where the test over splits has hardly any.
-    ``benchmarks/ties.py`` prints the error rate of both tests.
-
-    Parameters
-    ----------
-    difference : ndarray of shape (n,)
-        Of each item, averaged over its tests.
-    weight : ndarray of shape (n,), optional
-        What an item counts; the same for all when not given. The sum is 1.
-    groups : ndarray of shape (n,), optional
-        Items of a group are one unit.
-    test_share : float
-        n_test / n_train.
-    folds : float
-        Test parts that cover all items once.
-    skill : float
-        Between 0 and 1: which part of the mistakes of an answer that costs nothing
-        the two methods avoid, on average.
-
-    Returns
-    -------
-    tuple of float
-        Mean difference and the two-sided p value.
-    """
-    n = difference.size
-    weight = np.full(n, 1.0 / n) if weight is None else weight
-    mean = float(weight @ difference)
-    parts = weight * (difference - mean)
-    if groups is not None:
-        units = np.unique(groups, return_inverse=True)[1].ravel()
-        parts = np.bincount(units, parts).astype(float)
-    spread = float(parts @ parts) * parts.size / max(parts.size - 1, 1)
-    luck = _OVERLAP * folds * test_share * (1.0 - min(max(skill, 0.0), 1.0) / 3.0)
-    return mean, _p_value(mean, math.sqrt((1.0 + luck) * spread), parts.size - 1)
-
-
-def score_interval(
-    values: Array, test_share: float, bounds: tuple[float, float]
-) -> tuple[float, float]:
-    """95 % interval of a mean score, with the same correction, inside bounds."""
-    values = np.asarray(values, dtype=float)
-    mean = float(values.mean())
-    if values.size < 2:
-        return mean, mean
-    quantile = float(student.ppf(0.975, values.size - 1))
-    half = corrected_error(values, test_share) * quantile
-    return max(bounds[0], mean - half), min(bounds[1], mean + half)
-
-
-def holm(p_values: list[float]) -> list[float]:
-    """Holm's step-down adjustment for several comparisons."""
-    order, count = np.argsort(p_values), len(p_values)
-    larger = np.maximum.accumulate((count - np.arange(count)) * np.sort(p_values))
-    adjusted = np.empty(count)
-    adjusted[order] = np.minimum(larger, 1.0)
-    return adjusted.tolist()
+    ran = comparison.ranking
+    if _RAW not in ran:
+        return None
+    if not comparison.indefinite:
+        return SpectrumFix(Fix.NOTHING_TO_FIX)
+    fixed = [m for m in ran if m in _FIXED]
+    if not fixed or verdict in USELESS:
+        return None
+    best = fixed[0]
+    gain = comparison.mean(best) - comparison.mean(_RAW)
+    p_value = comparison.adjusted_p_value(_RAW, best)
+    outcome = Fix.NO_DIFFERENCE
+    if p_value <= LEVEL:
+        outcome = Fix.MATTERS if gain > 0 else Fix.RAW_IS_BETTER
+    elif beats(comparison.scores(best), comparison.scores(_RAW), comparison.test_share):
+        outcome = Fix.UNSURE
+    return SpectrumFix(outcome, _RAW, best, gain, p_value)

@@ -6,11 +6,9 @@ the similarity often decides more than what is done about its spectrum.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import joblib
 import numpy as np
@@ -18,37 +16,41 @@ import scipy.sparse
 
 import krein
 from krein.comparison.comparison import Comparison
-from krein.comparison.contenders import SPARSE, TASKS, Contender, select_contenders
+from krein.comparison.contenders import TASKS, Contender, select_contenders
 from krein.comparison.evaluation import evaluate_split
-from krein.comparison.problem import Problem, Split, make_problem, outer_splits
-from krein.comparison.recommendation import LEVEL, Recommendation, holm
+from krein.comparison.kernel_comparison import KernelComparison
+from krein.comparison.problem import Problem, make_problem
 from krein.kernels.registry import Kernel, as_kernel
+from krein.selection.folds import Fold, outer_splits
 from krein.store.files import RecordStore
 from krein.store.fingerprint import fingerprint
 from krein.store.shared_work import shared_work
-from krein.validation import is_continuous
-from krein.words import did_you_mean, import_optional
+from krein.threads import in_job, threads_of_job
+from krein.validation import as_square, is_continuous
 
 __all__ = ["KernelComparison", "compare"]
 
 Progress = Callable[[int, int, str], None]
-# Further keyword arguments of `compare`, which few calls need.
-_OF_DATA = ("kernel_params", "symmetrize", "conversion")
-_OF_RUN = ("cache", "progress", "random_state")
 
 
 def compare(
     X: Any,
     y: Any,
     kernel: Any = "precomputed",
-    methods: Any = None,
+    methods: str | Sequence[str] | None = None,
     *,
+    kind: Literal["similarity", "distance"] = "similarity",
     cv: Any = None,
     scoring: str | None = None,
     groups: Any = None,
     n_jobs: int | None = None,
-    **options: Any,
-) -> Any:
+    kernel_params: Mapping[str, Any] | Sequence[Mapping[str, Any]] | None = None,
+    symmetrize: bool = False,
+    conversion: Any = None,
+    cache: str | Path | None = None,
+    progress: Progress | None = None,
+    random_state: int = 0,
+) -> Comparison | KernelComparison:
     """Try all applicable methods on the same splits and say which to use.
 
     The hyperparameters of every method are chosen by cross-validation inside each
@@ -68,6 +70,9 @@ def compare(
         depend on data (such as ``gamma="median"``) are computed on each training part.
     methods : list of str, optional
         Names of `krein.list_methods`; by default all that apply.
+    kind : {"similarity", "distance"}
+        What a precomputed matrix holds. Distances are turned into similarities by
+        ``DistanceTransformer()``, settled on each training part.
     cv : int, splitter or iterable of (train, test), optional
         Default: two times five stratified folds.
     scoring : {"accuracy", "balanced_accuracy", "neg_log_loss", "roc_auc"}, optional
@@ -78,17 +83,22 @@ def compare(
         Items of a group stay on one side of every split.
     n_jobs : int, optional
         Splits that run at the same time.
-    **options
-        ``kernel_params`` (dict, or list of dicts): parameters of a kernel given by
-        name. Several, such as
+    kernel_params : dict, or list of dicts, optional
+        Parameters of a kernel given by name. Several, such as
         ``list(sklearn.model_selection.ParameterGrid({"window": [0.05, 0.1]}))``, are
         compared as several kernels; a distance that they share is computed once.
-        ``symmetrize`` (bool): use (K + K') / 2 instead of refusing an asymmetric
-        matrix. ``conversion`` (DistanceTransformer): X holds distances, which this
-        turns into similarities, settled on each training part. ``cache`` (path):
-        folder for finished results, one file per method and split; a comparison that
-        was interrupted goes on from there. ``progress`` (callable): called as
-        ``progress(done, total, what)``. ``random_state`` (int): seed of the splits.
+    symmetrize : bool
+        Use (K + K') / 2 instead of refusing an asymmetric matrix.
+    conversion : DistanceTransformer, optional
+        X holds distances, which this turns into similarities, settled on each
+        training part: another conversion than that of ``kind="distance"``.
+    cache : path, optional
+        Folder for finished results, one file per method and split; a comparison that
+        was interrupted goes on from there.
+    progress : callable, optional
+        Called as ``progress(done, total, what)``.
+    random_state : int
+        Seed of the splits.
 
     Returns
     -------
@@ -104,23 +114,50 @@ def compare(
     >>> sorted(comparison.methods)
     ['flip', 'svc']
     """
-    for name in options:
-        if name not in _OF_DATA + _OF_RUN:
-            near = did_you_mean(name, _OF_DATA + _OF_RUN)
-            raise TypeError(f"compare has no argument {name!r}{near}")
-    data = {name: options.pop(name) for name in _OF_DATA if name in options}
-    settings = options | {"cv": cv, "scoring": scoring, "n_jobs": n_jobs}
-    task = "regression" if is_continuous(y) else "classification"
-    data |= {"groups": groups, "task": task}
-    params = data.get("kernel_params")
-    if not isinstance(kernel, list | tuple) and not isinstance(params, list | tuple):
-        return compare_problem(make_problem(X, y, kernel, **data), methods, **settings)
-    kernels = _all_kernels(kernel, data.pop("kernel_params", None))
+    if kind == "distance":
+        X = as_square(X)
+    data: dict[str, Any] = {
+        "groups": groups,
+        "symmetrize": symmetrize,
+        "conversion": _conversion_of(kind, conversion, kernel),
+        "task": "regression" if is_continuous(y) else "classification",
+    }
+
+    def run(problem: Problem) -> Comparison:
+        return compare_problem(
+            problem,
+            methods,
+            cv=cv,
+            scoring=scoring,
+            n_jobs=n_jobs,
+            cache=cache,
+            progress=progress,
+            random_state=random_state,
+        )
+
+    if not isinstance(kernel, list | tuple) and (
+        kernel_params is None or isinstance(kernel_params, Mapping)
+    ):
+        return run(make_problem(X, y, kernel, kernel_params, **data))  # type: ignore[arg-type]
+    kernels = _all_kernels(kernel, kernel_params)
     with shared_work():  # one distance may serve several kernels
         problems = {name: make_problem(X, y, k, **data) for name, k in kernels.items()}
-    return KernelComparison(
-        {k: compare_problem(made, methods, **settings) for k, made in problems.items()}
-    )
+    return KernelComparison({name: run(problem) for name, problem in problems.items()})
+
+
+def _conversion_of(kind: str, conversion: Any, kernel: Any) -> Any:
+    """What turns distances into similarities; None where X has none."""
+    if kind not in ("similarity", "distance"):
+        raise ValueError(f"kind must be 'similarity' or 'distance', got {kind!r}")
+    if kind == "similarity" or conversion is not None:
+        return conversion
+    if not (isinstance(kernel, str) and kernel == "precomputed"):
+        raise ValueError(
+            "kind='distance' is for a matrix of distances (kernel='precomputed'), but "
+            f"kernel={kernel!r} was given; leave kind out: a kernel computes "
+            "similarities of items"
+        )
+    return krein.DistanceTransformer()
 
 
 def _all_kernels(kernels: Any, kernel_params: Any) -> dict[str, Any]:
@@ -159,12 +196,16 @@ def compare_problem(
     if scoring not in scorings:
         known = ", ".join(scorings)
         raise ValueError(f"scoring must be one of {known}, got {scoring!r}")
-    if methods is None and scipy.sparse.issparse(problem.K):
-        methods = SPARSE
-    counts = np.bincount(problem.codes) if problem.classes.size else ()
-    chosen = select_contenders(methods, task=problem.task, counts=counts)
+    chosen = select_contenders(
+        methods,
+        task=problem.task,
+        counts=np.bincount(problem.codes) if problem.classes.size else (),
+        sparse=scipy.sparse.issparse(problem.K),
+    )
     similarities = None if problem.conversion is not None else problem.K
-    splits = outer_splits(problem.codes, cv, problem.groups, random_state, similarities)
+    splits = outer_splits(
+        problem.target, cv, problem.groups, random_state, similarities
+    )
     records = _run(problem, chosen, splits, scoring, cache, n_jobs, progress)
     names = tuple(method.name for method in chosen)
     return Comparison(
@@ -178,7 +219,7 @@ def compare_problem(
 def _run(
     problem: Problem,
     methods: Sequence[Contender],
-    splits: Sequence[Split],
+    splits: Sequence[Fold],
     scoring: str,
     cache: str | Path | None,
     n_jobs: int | None,
@@ -198,8 +239,9 @@ def _run(
     # One split is one task: its eigendecompositions serve all of its methods.
     left = dict.fromkeys(s for s, m in pairs if (s, m.name) not in found)
     missing = {s: [m for m in methods if (s, m.name) not in found] for s in left}
+    limit = threads_of_job(n_jobs, problem.codes.size)
     tasks = (
-        joblib.delayed(evaluate_split)(problem, some, splits[s], scoring)
+        joblib.delayed(in_job)(limit, evaluate_split, problem, some, splits[s], scoring)
         for s, some in missing.items()
     )
     parallel = joblib.Parallel(n_jobs=n_jobs, return_as="generator")
@@ -221,102 +263,3 @@ def _fingerprint(problem: Problem, scoring: str) -> str:
     kernel = repr(problem.kernel) if isinstance(problem.kernel, Kernel) else None
     about = (krein.__version__, problem.task, scoring, groups, kernel)
     return fingerprint(*about, matrix, problem.codes, repr(problem.conversion))
-
-
-# ---------------------------------------------------------------------- several kernels
-
-
-@dataclass(frozen=True)
-class KernelComparison:
-    """Comparisons of several kernels on the same splits.
-
-    Attributes
-    ----------
-    comparisons : dict of str to Comparison
-        By kernel, in the order given.
-
-    Examples
-    --------
-    >>> from krein import compare
-    >>> words = ["kernel", "kernels", "colonel", "krein", "krien", "kreins"] * 2
-    >>> y = ["k", "k", "k", "r", "r", "r"] * 2
-    >>> found = compare(words, y, ["edit", "jaro_winkler"], ["clip"], cv=2)
-    >>> sorted(found.comparisons), len(found.table())
-    (['edit', 'jaro_winkler'], 2)
-    """
-
-    comparisons: dict[str, Comparison]
-
-    @cached_property
-    def chosen(self) -> dict[str, str]:
-        """The method that is recommended for each kernel."""
-        return {k: found.recommendation.method for k, found in self.comparisons.items()}
-
-    @cached_property
-    def ranking(self) -> list[str]:
-        """Kernels, the highest mean of their recommended methods first."""
-        mean = {k: self.comparisons[k].mean(m) for k, m in self.chosen.items()}
-        return sorted(mean, key=lambda kernel: -mean[kernel])
-
-    @property
-    def best(self) -> tuple[str, str]:
-        """Kernel and method of the highest mean among the recommended ones."""
-        return self.ranking[0], self.chosen[self.ranking[0]]
-
-    def table(self) -> list[dict[str, Any]]:
-        """Return the rows of all comparisons, each with its kernel, best first."""
-        rows = [
-            {"kernel": kernel, **row}
-            for kernel, comparison in self.comparisons.items()
-            for row in comparison.table()
-        ]
-        column = self.comparisons[self.ranking[0]].deciding
-        return sorted(rows, key=lambda row: -column.sign * row[column.key])
-
-    @cached_property
-    def recommendation(self) -> Recommendation:
-        """Which kernel and method to use, in words."""
-        kernel, method = self.best
-        comparison, others = self.comparisons[kernel], self.ranking[1:]
-        if not others or not comparison.recommendation.useful:
-            return comparison.recommendation
-        compared = {o: (self.chosen[o], self.comparisons[o]) for o in others}
-        adjusted = holm([comparison.p_value(method, *o) for o in compared.values()])
-        p_values = dict(zip(others, adjusted, strict=True))
-        against = ", ".join(
-            f"{other} {found.shown(m)} (p = {p_values[other]:.2g})"
-            for other, (m, found) in compared.items()
-        )
-        text = (
-            f"Use {kernel} with {comparison.title(method)}: "
-            f"{comparison.shown_mean(method)} over {len(comparison.splits)} splits, "
-            f"against {against}."
-        )
-        equals = [other for other in others if p_values[other] > LEVEL]
-        if equals:
-            text += f" These data cannot tell it from {', '.join(equals)}."
-        return Recommendation(method, not equals, (kernel, *equals), text)
-
-    def fit_best(self) -> Any:
-        """Fit the recommended method with the recommended kernel on all items.
-
-        Returns
-        -------
-        estimator
-        """
-        kernel, method = self.best
-        return self.comparisons[kernel].fit_best(method)
-
-    def to_frame(self) -> Any:
-        """Return the table as a pandas DataFrame, indexed by kernel and method.
-
-        Returns
-        -------
-        pandas.DataFrame
-        """
-        pandas = import_optional("pandas", extra=None, needed_for="to_frame()")
-        return pandas.DataFrame(self.table()).set_index(["kernel", "method"])
-
-    def __str__(self) -> str:
-        parts = [f"{name}:\n{found}" for name, found in self.comparisons.items()]
-        return "\n\n".join([*parts, self.recommendation.text])

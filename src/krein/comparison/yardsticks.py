@@ -13,12 +13,12 @@ from sklearn.utils import gen_batches
 
 from krein.arrays import Array
 from krein.declarations import CONSTRAINTS, COUNT, RESULTS, State
-from krein.estimators._probability import sigmoid_probabilities
-from krein.estimators._search import RANKED
 from krein.estimators._tasks import KernelClassifier
-from krein.estimators._training import Classes, FittedRows, Row, Training
 from krein.machines.logistic import IndefiniteLogistic
 from krein.machines.newton_logistic import newton_logistic
+from krein.selection.calibration import sigmoid_probabilities
+from krein.selection.search import RANKED
+from krein.training import Classes, FittedRows, Row, Training
 
 __all__ = ["SimilarityFeaturesClassifier", "SimilarityNeighborsClassifier"]
 

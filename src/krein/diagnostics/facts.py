@@ -28,7 +28,14 @@ _ENDS = 20  # eigenpairs from either end when the matrix is large
 _PROBED = 10_000  # items of all probes together: more items need fewer probes
 # |x| <= 0.404 R holds for half of a semicircle distribution of radius R.
 _SEMICIRCLE_MEDIAN = 0.4040
+_BULK = 0.25  # share of negative eigenvalues from which on they may be noise
+_FEWEST_NEGATIVE = 8  # eigenvalues to which a semicircle is fitted
+_EDGE_WIDTH = 4.0  # of the fluctuation R n^-2/3 of the edge
+_EDGE_SLACK = 1.1  # times the fitted edge: the fit is not exact
 _HALVES = 5
+_FEWEST_HALVED = 8  # items that can be cut into halves
+_REPEATED = 3.0  # times the agreement of halves by chance
+_REPEATED_AT_LEAST = 0.3  # agreement of halves, whatever chance is
 RELATED = 0.01  # p-value of a relation between the negative part and the labels
 
 
@@ -201,7 +208,7 @@ def examine_negative_part(
     edge, outside = semicircle(facts)
     agreement, chance = half_agreement(K, rng)
     p_value = None if y is None else label_alignment(facts, y, rng)
-    repeatable = agreement > max(3.0 * chance, 0.3)
+    repeatable = agreement > max(_REPEATED * chance, _REPEATED_AT_LEAST)
     verdict: Verdict = "unclear"
     if repeatable or (p_value is not None and p_value <= RELATED):
         verdict = "structure"
@@ -218,17 +225,18 @@ def semicircle(facts: SpectrumFacts) -> tuple[float | None, int]:
     """
     n = sum(facts.signature)
     negative = -facts.eigenvalues[facts.eigenvalues < 0]
-    if not facts.exact or facts.signature[1] < 0.25 * n or negative.size < 8:
+    few = facts.signature[1] < _BULK * n or negative.size < _FEWEST_NEGATIVE
+    if few or not facts.exact:
         return None, 0
     edge = float(np.median(negative)) / _SEMICIRCLE_MEDIAN
-    outside = int(np.sum(negative > edge * (1.0 + 4.0 * n ** (-2 / 3)) * 1.1))
-    return edge, outside
+    farthest = edge * (1.0 + _EDGE_WIDTH * n ** (-2 / 3)) * _EDGE_SLACK
+    return edge, int(np.sum(negative > farthest))
 
 
 def half_agreement(K: Array, rng: np.random.Generator) -> tuple[float, float]:
     """Carry the leading negative eigenvector of one half to the other and compare."""
     n = K.shape[0]
-    if n < 8:
+    if n < _FEWEST_HALVED:
         return 0.0, 1.0
     half = min(n // 2, 1000)
     cosines = []
@@ -262,11 +270,22 @@ def centred_indicators(y: np.ndarray) -> Array:
 def _permutation_p_value(
     statistics: Callable[[np.ndarray], Any], n: int, count: int, rng: Any
 ) -> float:
-    """Smallest p-value of some statistics of an order of the labels."""
-    observed = np.asarray(statistics(np.arange(n)))
-    permuted = np.array([statistics(rng.permutation(n)) for _ in range(count)])
-    at_least = np.sum(permuted >= observed * (1 - 1e-12), axis=0)
-    return float((1 + np.min(at_least)) / (1 + count))
+    """P-value of the largest of some statistics of an order of the labels.
+
+    Of several statistics the smallest p-value is taken, and compared with the smallest
+    p-value of every other order (Westfall and Young, 1993): the smaller of two p-values
+    alone would be small too often.
+    """
+    orders = [np.arange(n), *(rng.permutation(n) for _ in range(count))]
+    values = np.array([np.atleast_1d(statistics(order)) for order in orders])
+    smallest = np.min([_ranks(column) for column in values.T], axis=0)
+    return float(np.mean(smallest <= smallest[0]))
+
+
+def _ranks(values: Array) -> Array:
+    """For each value, how many are at least as large, up to rounding."""
+    least = values - 1e-12 * np.abs(values)
+    return np.sum(values >= least[:, None], axis=1)
 
 
 def label_alignment(facts: SpectrumFacts, y: np.ndarray, rng: Any) -> float:
@@ -284,7 +303,7 @@ def label_alignment(facts: SpectrumFacts, y: np.ndarray, rng: Any) -> float:
 
 
 def label_p_value(K: Array, y: np.ndarray, seed: int = 0) -> float:
-    """Smaller of two permutation p-values of a relation between K and y.
+    """Permutation p-value of a relation between K and y, seen in one of two ways.
 
     One statistic is the energy ``|J K J Z|^2`` of the centred class indicators Z, to
     which positive and negative eigenvalues contribute alike; the other the share of

@@ -1,17 +1,15 @@
-"""What is wrong, or worth knowing, before any method is chosen; and what to use.
+"""What is wrong, or worth knowing, before any method is chosen.
 
 Every check yields a `Finding` for each thing it sees. A finding says in one sentence
-what was seen, and carries the line of Python and the command that repair it; the words
-stand in findings.toml.
+what was seen, and carries the line of Python and the command that repair it. In these
+lines K, FILE, ITEMS, KERNEL and LABELS stand for what the reader has.
 """
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
-from functools import cache, cached_property
-from importlib import resources
+from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
@@ -19,7 +17,7 @@ import scipy.sparse
 
 from krein.arrays import Array
 from krein.diagnostics import facts
-from krein.validation import ROUNDING, is_continuous, wrong_direction
+from krein.validation import ROUNDING, Direction, is_continuous, wrong_direction
 
 Severity = Literal["error", "warning", "note"]
 
@@ -79,6 +77,8 @@ class Evidence:
         Missing entries that were taken from the mirror entry.
     X : array-like of shape (n, d) or None
         Coordinates of the items.
+    task : {"classification", "regression"} or None
+        What the labels are; None to find it by their numbers.
     """
 
     given: Array
@@ -88,6 +88,14 @@ class Evidence:
     asymmetry: float = 0.0
     filled: int = 0
     X: Any = None
+    task: str | None = None
+
+    @cached_property
+    def are_numbers(self) -> bool:
+        """Whether the labels are numbers to be predicted."""
+        if self.y is None or self.task is not None:
+            return self.task == "regression"
+        return is_continuous(self.y)
 
     @cached_property
     def spectrum(self) -> facts.SpectrumFacts:
@@ -125,17 +133,22 @@ class Evidence:
     @cached_property
     def classes(self) -> np.ndarray | None:
         """The labels, if they are classes: two or more, of two items on average."""
-        if self.y is None or is_continuous(self.y):
+        if self.y is None or self.are_numbers:
             return None
         return self.y if 1 < np.unique(self.y).size <= self.y.size // 2 else None
 
 
 _SEVERITIES = ("error", "warning", "note")
+_SILENT_ASYMMETRY = 1e-8  # of the largest entry: not worth a word
 _NEARLY = 0.05  # of the self-similarity: what counts as nothing, or as no difference
-_FEW_ITEMS = 5  # as many as there are folds by default
-_IMBALANCE = 0.9
-_UNRELATED = 0.1  # p-value above which labels are called unrelated
-_HINT = 0.05  # p-value of a hint that the negative part knows the labels
+_TYPICAL_NOTHING = 0.01  # of the self-similarity: typical similarity to others
+_USUAL_SIZE = (1e-2, 1e2)  # self-similarities that need no word
+_WORKABLE_SIZE = (1e-4, 1e4)  # self-similarities that need no warning
+_FEW_ITEMS = 5  # items of a class: as many as there are folds by default
+_IMBALANCE = 0.9  # share of the largest class
+_UNRELATED = 0.1  # p-value above which no relation to the labels was shown
+_TWINS = 0.05  # share of items with a twin, from which on it is a warning
+_NAMED = 3  # rare classes that are named
 
 
 def find(evidence: Evidence) -> list[Finding]:
@@ -144,19 +157,7 @@ def find(evidence: Evidence) -> list[Finding]:
     return sorted(found, key=lambda finding: _SEVERITIES.index(finding.severity))
 
 
-@cache
-def texts() -> dict[str, dict[str, str]]:
-    """The words of findings and advice, by key."""
-    place = resources.files("krein.diagnostics") / "findings.toml"
-    return tomllib.loads(place.read_text("utf-8"))
-
-
-def _found(severity: Severity, key: str, **values: Any) -> Finding:
-    """A finding with the words of findings.toml."""
-    words = texts()[key]
-    python, command = words.get("python", ""), words.get("command", "")
-    python = python.format(**values) if key == "scale" else python
-    return Finding(severity, key, words["text"].format(**values), python, command)
+# ------------------------------------------------------------------------- the numbers
 
 
 def _numbers(seen: Evidence) -> Iterator[Finding]:
@@ -164,15 +165,74 @@ def _numbers(seen: Evidence) -> Iterator[Finding]:
     wrong = wrong_direction(seen.given, seen.kind, seen.classes)
     # Of splines of distances, such as d^3, a zero diagonal is right.
     if wrong is not None and (seen.kind == "distance" or not seen.cpd_order):
-        yield _found("error", wrong.key, seems=wrong.seems, reason=wrong.reason)
+        yield _wrong_direction(wrong)
     if seen.filled:
         entries = "entry" if seen.filled == 1 else "entries"
-        yield _found("warning", "missing-filled", filled=seen.filled, entries=entries)
+        yield Finding(
+            "warning",
+            "missing-filled",
+            f"{seen.filled} missing {entries} taken from the mirror entry (across the "
+            "diagonal).",
+            python=_OF_READERS["missing-filled"][0],
+        )
     if seen.asymmetry > ROUNDING:
-        yield _found("warning", "asymmetric", asymmetry=seen.asymmetry)
-    elif seen.asymmetry > 1e-8:
-        found = _found("note", "rounding", asymmetry=seen.asymmetry)
-        yield replace(found, key="asymmetric")
+        yield Finding(
+            "warning",
+            "asymmetric",
+            "The matrix is not symmetric (the two directions differ by up to "
+            f"{seen.asymmetry:.2g} of the largest entry). What follows is about their "
+            "mean. Find out why they differ, or use the mean.",
+            python="SpectrumSVC(symmetrize=True).fit(K, y)",
+            command="krein compare FILE --labels LABELS --symmetrize",
+        )
+    elif seen.asymmetry > _SILENT_ASYMMETRY:
+        yield Finding(
+            "note",
+            "asymmetric",
+            f"Both directions differ by up to {seen.asymmetry:.2g} of the largest "
+            "entry: taken for rounding, and the mean is used.",
+        )
+
+
+_TURN_ROUND = {  # repairs by the key of a wrong direction: Python, kind of inspect
+    "looks-like-distances": (
+        "diagnose(K, y, kind='distance'); "
+        "K = np.exp(-K / np.median(K[np.triu_indices_from(K, 1)]))",
+        "distance",
+    ),
+    "looks-like-similarities": ("diagnose(K, y)", "similarity"),
+    "inverted-similarity": (
+        "diagnose(K, y, kind='distance'); K = K.max() - K",
+        "distance",
+    ),
+    "inverted-distance": ("diagnose(K, y)", "similarity"),
+}
+
+
+def _wrong_direction(wrong: Direction) -> Finding:
+    python, kind = _TURN_ROUND[wrong.key]
+    return Finding(
+        "error",
+        wrong.key,
+        f"These look like {wrong.seems}: {wrong.reason}. Results would be meaningless.",
+        python=python,
+        command=f"krein inspect FILE --kind {kind}",
+    )
+
+
+_OF_READERS = {  # repairs of what the readers of files noticed: Python, command
+    "missing-filled": ("K = np.where(np.isnan(K), K.T, K)", ""),
+    "names-ignored": (
+        "labels = read_labels(path, names=read.names).data",
+        "krein inspect FILE --labels LABELS",
+    ),
+}
+
+
+def finding_of_reader(key: str, text: str) -> Finding:
+    """What a reader of files noticed, in its words, with the repair if there is one."""
+    python, command = _OF_READERS.get(key, ("", ""))
+    return Finding("warning", key, text, python=python, command=command)
 
 
 def spread(seen: Evidence) -> Iterator[Finding]:
@@ -182,49 +242,147 @@ def spread(seen: Evidence) -> Iterator[Finding]:
         diagonal = np.abs(np.diagonal(K))
         others = np.abs(K).sum(axis=1) - diagonal
         typical = float(np.median(others)) / (diagonal.size - 1)
-        alone = np.mean(others < diagonal) > 0.5 or typical <= 0.2 * _NEARLY * size
+        alone = np.mean(others < diagonal) > 0.5 or typical <= _TYPICAL_NOTHING * size
         if alone and not seen.of_hits:
-            yield _found("warning", "nearly-diagonal")
+            yield _nearly_diagonal()
         # Hardly anything is left when the mean is taken out.
         if abs(float(np.diagonal(K).mean() - K.mean())) <= _NEARLY * size:
-            yield _found("warning", "nearly-constant")
+            yield _nearly_constant()
     else:
         size = float(np.abs(K).mean())
-    if seen.kind == "similarity" and size and not 1e-2 <= size <= 1e2:
-        yield _found("note" if 1e-4 <= size <= 1e4 else "warning", "scale", size=size)
+    if seen.kind == "similarity" and size and not _is_within(size, _USUAL_SIZE):
+        yield _odd_units(size)
+
+
+def _is_within(size: float, bounds: tuple[float, float]) -> bool:
+    return bounds[0] <= size <= bounds[1]
+
+
+def _nearly_diagonal() -> Finding:
+    return Finding(
+        "warning",
+        "nearly-diagonal",
+        "Nearly diagonal: every item is similar only to itself, so nothing can be "
+        "learnt about new items. In exp(-gamma d) gamma is too large; try "
+        "gamma='median'.",
+        python="SpectrumSVC(kernel='edit', kernel_params={'gamma': 'median'})",
+        command="krein compare ITEMS --labels LABELS --kernel KERNEL "
+        "--param gamma=median",
+    )
+
+
+def _nearly_constant() -> Finding:
+    return Finding(
+        "warning",
+        "nearly-constant",
+        "Nearly constant: all items are about equally similar. In exp(-gamma d) gamma "
+        "is too small; try gamma='median', or subtract the mean.",
+        python="K = sklearn.preprocessing.KernelCenterer().fit_transform(K)",
+        command="krein compare ITEMS --labels LABELS --kernel KERNEL "
+        "--param gamma=median",
+    )
+
+
+def _odd_units(size: float) -> Finding:
+    return Finding(
+        "note" if _is_within(size, _WORKABLE_SIZE) else "warning",
+        "scale",
+        f"Self-similarities are of size {size:.2g}: C = 1 acts as C = {size:.2g} would "
+        "on a similarity of size 1. compare chooses C in the right units; elsewhere "
+        "divide the similarity by its size.",
+        python=f"K = K / {size:.3g}",
+    )
+
+
+# -------------------------------------------------------------------------- the labels
 
 
 def _labels(seen: Evidence) -> Iterator[Finding]:
     """One label, a label for each item, or classes that are hard to learn."""
     if seen.y is None:
         return
-    counted = {"different": np.unique(seen.y).size, "n": seen.y.size}
-    if counted["different"] == 1:
-        yield _found("error", "constant-labels", n=seen.y.size, first=seen.y[0])
-    elif is_continuous(seen.y):
-        yield _found("note", "regression-target", **counted)
+    different, n = np.unique(seen.y).size, seen.y.size
+    if different == 1:
+        yield Finding(
+            "error",
+            "constant-labels",
+            f"All {n} labels are {seen.y[0]!r}: there is nothing to learn.",
+            python="y = krein.read_labels(path, names=names, column=title).data",
+            command="krein inspect FILE --labels LABELS --label-column TITLE",
+        )
+    elif seen.are_numbers:
+        yield Finding(
+            "note",
+            "regression-target",
+            f"{different} different labels for {n} items, all of them numbers: taken "
+            "as numbers to be predicted, not as classes.",
+            python="SpectrumSVRCV().fit(K, y)",
+            command="krein compare FILE --labels LABELS --task regression",
+        )
     elif seen.classes is None:
-        yield _found("error", "labels-all-different", **counted)
+        yield Finding(
+            "error",
+            "labels-all-different",
+            f"{different} different labels for {n} items: is this the wrong column, or "
+            "is the separator a different one?",
+            python="y = krein.read_labels(path, names=names, column=title).data",
+            command="krein inspect FILE --labels LABELS --label-column TITLE",
+        )
     else:
         yield from _classes(seen, seen.classes)
 
 
 def _classes(seen: Evidence, y: np.ndarray) -> Iterator[Finding]:
+    """Labels that have nothing to do with the numbers; rare and large classes."""
     p = facts.label_p_value(seen.similarity, y)
     if p > _UNRELATED:
-        yield _found("warning", "labels-unrelated", p=p)
+        yield Finding(
+            "warning",
+            "labels-unrelated",
+            "No relation between similarities and labels was shown (permutation "
+            f"p = {p:.2g}, {y.size} items): similar items do not share labels "
+            "clearly more often than others. That does not show that there is none: "
+            "of few items a weak relation cannot be seen.",
+            python="y = krein.read_labels(path, names=names).data  # by name",
+        )
     classes, counts = np.unique(y, return_counts=True)
     rare = np.flatnonzero(counts < _FEW_ITEMS)
     if rare.size:
-        named = ", ".join(f"{classes[k]} ({counts[k]})" for k in rare[:3])
-        severity: Severity = "error" if counts.min() < 2 else "warning"
-        about = {"least": _FEW_ITEMS, "rare": rare.size, "named": named}
-        found = _found(severity, "small-class", **about)
-        left = counts.size - rare.size  # classes, if the rare ones are left out
-        yield found if left > 1 else replace(found, python="", command="")
+        yield _small_classes(classes[rare], counts[rare], counts.size)
     share = float(counts.max() / y.size)
     if share >= _IMBALANCE:
-        yield _found("warning", "imbalance", share=share)
+        yield Finding(
+            "warning",
+            "imbalance",
+            f"One class has {share:.0%} of the items: always naming it is {share:.0%} "
+            "accurate. Judge by balanced accuracy.",
+            python="compare(K, y, scoring='balanced_accuracy')",
+            command="krein compare FILE --labels LABELS --scoring balanced_accuracy",
+        )
+
+
+def _small_classes(rare: np.ndarray, counts: np.ndarray, n_classes: int) -> Finding:
+    """Classes of few items; without them there must be two for a repair."""
+    pairs = zip(rare[:_NAMED], counts[:_NAMED], strict=True)
+    named = ", ".join(f"{label} ({count})" for label, count in pairs)
+    python = (
+        "keep = pd.Series(y).map(pd.Series(y).value_counts()) >= 5; "
+        "K, y = K[np.ix_(keep, keep)], y[keep]"
+    )
+    command = "krein compare FILE --labels LABELS --min-members 5"
+    found = Finding(
+        "error" if counts.min() < 2 else "warning",
+        "small-class",
+        f"Classes with fewer than {_FEW_ITEMS} items: {rare.size} ({named}). A class "
+        "of one item cannot be tested.",
+        python=python,
+        command=command,
+    )
+    two_are_left = n_classes - rare.size > 1
+    return found if two_are_left else replace(found, python="", command="")
+
+
+# --------------------------------------------------------------------------- the twins
 
 
 def _twins(seen: Evidence) -> Iterator[Finding]:
@@ -233,17 +391,37 @@ def _twins(seen: Evidence) -> Iterator[Finding]:
     sizes = np.bincount(group)
     repeated = int(sizes[sizes > 1].sum())
     if repeated:
-        labels = ""
-        if seen.classes is not None:
-            pairs = set(zip(group.tolist(), seen.classes.tolist(), strict=True))
-            if len(pairs) > sizes.size:
-                labels = " Some twins have different labels."
-        severity: Severity = "note" if repeated < 0.05 * group.size else "warning"
-        yield _found(severity, "duplicates", repeated=repeated, labels=labels)
+        yield _duplicates(seen, group, repeated)
     if seen.kind == "similarity" and seen.of_hits:
         share = near_duplicate_share(seen.similarity)
-        if share >= 0.05:
-            yield _found("warning", "near-duplicates", share=share)
+        if share >= _TWINS:
+            yield Finding(
+                "warning",
+                "near-duplicates",
+                f"{share:.0%} of the items have a near-duplicate: random folds put "
+                "them on both sides, and errors look too small. Keep relatives "
+                "together.",
+                python="compare(K, y, groups=krein.similarity_groups(K, 0.5))",
+                command="krein compare FILE --labels LABELS --split-by-similarity 0.5",
+            )
+
+
+def _duplicates(seen: Evidence, group: np.ndarray, repeated: int) -> Finding:
+    labels = ""
+    if seen.classes is not None:
+        pairs = set(zip(group.tolist(), seen.classes.tolist(), strict=True))
+        if len(pairs) > group.max() + 1:
+            labels = " Some twins have different labels."
+    return Finding(
+        "note" if repeated < _TWINS * group.size else "warning",
+        "duplicates",
+        f"{repeated} items have an exact twin (the same similarities to all items). In "
+        "cross-validation a twin in the training part gives the answer away: keep "
+        f"twins on one side.{labels}",
+        python="groups = np.unique(np.round(K / abs(K).max(), 9), axis=0, "
+        "return_inverse=True)[1].ravel(); compare(K, y, groups=groups)",
+        command="krein compare FILE --labels LABELS --groups twins",
+    )
 
 
 def duplicate_groups(K: Array) -> np.ndarray:
@@ -265,40 +443,3 @@ def near_duplicate_share(K: Any, near: float = 0.9) -> float:
 
 
 _CHECKS = (_numbers, spread, _labels, _twins)
-
-
-# ------------------------------------------------------------------------------ advice
-
-
-def advise(
-    verdict: str, part: facts.NegativePart, order: int | None, findings: list[Finding]
-) -> list[str]:
-    """Return the lines of advice, most important first."""
-    say = {key: text.format for key, text in texts()["advice"].items()}
-    for finding in findings:
-        meaningless = finding.severity == "error" and finding.key != "small-class"
-        if meaningless or finding.key.startswith("nearly-"):
-            return [say["repair"](text=finding.text)]
-    p, relation = part.label_p_value, "no relation to the labels"
-    if p is not None and p <= _HINT:
-        relation = "a hint of a relation to the labels, which is not sure,"
-    known = "" if p is None else " and does not show the labels"
-    structure = " has structure but" if part.verdict == "structure" else ""
-    words = {"known": known, "structure": structure, "relation": relation}
-    lines = [say[_advice(verdict, part, order)](order=order, p=p, **words)]
-    if verdict == "indefinite" and not order:
-        lines.append(say["new-rows"]())
-    return lines
-
-
-def _advice(verdict: str, part: facts.NegativePart, order: int | None) -> str:
-    """Keep the negative part only if it is known to have to do with the labels."""
-    if verdict != "indefinite":
-        return verdict
-    if order is not None:
-        return "cpd"
-    if part.related:
-        return "related"
-    if part.verdict == "noise" or (part.verdict, part.related) == ("structure", None):
-        return part.verdict
-    return "unclear" if part.related is None else "unrelated"

@@ -10,28 +10,21 @@ import sys
 from collections.abc import Sequence
 from dataclasses import KW_ONLY
 from inspect import signature
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.validation import (
-    _check_feature_names,
-    _check_n_features,
-    _num_samples,
-    check_array,
-    check_is_fitted,
-    validate_data,
-)
+from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from krein.arrays import Array, require_for_spectral_fit
 from krein.declarations import Documented, Fitted, declares_parameters, without_state
 from krein.estimators._sparse import Sparsifiable
-from krein.estimators._training import FittedRows, Training, positive_part
 from krein.items import LazyRows, columns_of_rows, take
 from krein.kernels.blocks import kernel_matrix
 from krein.kernels.registry import Kernel, as_kernel, items_for
+from krein.machines.compact_rows import LandmarkRows, WideRows
 from krein.result import DivergedError, Result
 from krein.similarity.matrix import Matrix, Similarities
 from krein.similarity.sparse import (
@@ -39,6 +32,15 @@ from krein.similarity.sparse import (
     check_sparse_rows,
     check_sparse_similarity,
 )
+from krein.sklearn_internals import (
+    check_feature_names,
+    check_n_features,
+    num_samples,
+    says_not_a_number,
+    says_other_width,
+)
+from krein.threads import rows_of, threads_for
+from krein.training import FittedRows, Training, positive_part
 from krein.validation import (
     check_similarity,
     check_targets,
@@ -67,15 +69,26 @@ class KernelModel(Sparsifiable, Documented):
     random_state: Any = None
     verbose: int = 0
 
+    # Whether `fit_rows` and `fit_path` fit candidates; False in a class that searches.
+    fits_rows: ClassVar[bool] = True
+
     _fitted_state = Fitted.state(
         Fitted("n_features_in_", "integer", needed=False),
         Fitted("feature_names_in_", "labels", needed=False),
         Fitted("kernel_", "kernel", needed=lambda model: not model._precomputed),
     )
 
+    dual_coef_ = WideRows()
+    alpha_ = WideRows()
+
     @property
     def _precomputed(self) -> bool:
         return isinstance(self.kernel, str) and self.kernel == "precomputed"
+
+    @property
+    def _items_kernel(self) -> Any:
+        """The kernel that says what form items have."""
+        return getattr(self, "kernel", "precomputed")
 
     def __sklearn_tags__(self):
         """Declare a square precomputed matrix to splitters, and object input."""
@@ -85,7 +98,7 @@ class KernelModel(Sparsifiable, Documented):
 
     def _takes_vectors(self, X: Any) -> bool:
         """Tell rows of numbers from lists of strings, series, graphs, matrices."""
-        kernel = self.kernel
+        kernel = self._items_kernel
         if not self._precomputed:
             kernel = as_kernel(kernel, None)
         if isinstance(kernel, Kernel):
@@ -104,13 +117,13 @@ class KernelModel(Sparsifiable, Documented):
     def _check_items(self, X: Any, *, reset: bool) -> Any:
         """Validate rows of numbers as scikit-learn does; keep objects as they are."""
         if isinstance(X, LazyRows):  # checked where they are computed
-            _check_n_features(self, X, reset=reset)
+            check_n_features(self, X, reset=reset)
             return X
         given = X
         if not self._precomputed:  # several kernels take their items as they are
-            X = items_for(getattr(self, "kernel", "precomputed"), X)
+            X = items_for(self._items_kernel, X)
         if isinstance(X, list) and X and isinstance(X[0], tuple):  # rows of a table
-            _check_feature_names(self, given, reset=reset)
+            check_feature_names(self, given, reset=reset)
         if scipy.sparse.issparse(X) and self._precomputed:
             return self._check_sparse(X, reset=reset)
         if self._precomputed and hasattr(X, "columns"):
@@ -122,27 +135,27 @@ class KernelModel(Sparsifiable, Documented):
                 with numbers_that_fit("X"):
                     return validate_data(self, X, reset=reset, dtype=np.float64)
             except ValueError as error:
-                if self._precomputed and "features, but" in str(error):
+                if self._precomputed and says_other_width(error):
                     raise ValueError(
                         f"{error}: with kernel='precomputed' pass similarities of new "
                         "items (rows) to the training items (columns), in the order "
                         "of fit"
                     ) from None
-                if self._precomputed and "could not convert string" in str(error):
+                if self._precomputed and says_not_a_number(error):
                     raise ValueError(
                         f"X holds text ({error}), but kernel='precomputed' expects a "
                         "matrix of similarities: for strings choose a kernel by name, "
                         "e.g. kernel='edit' (krein.list_kernels() has them all)"
                     ) from None
                 raise
-        if _num_samples(X) < 1:
+        if num_samples(X) < 1:
             raise ValueError("X has no items; at least one is required")
         return X
 
     def _check_sparse(self, X: Any, *, reset: bool) -> Any:
         """Validate sparse similarities; absent ones are 0."""
         rows = check_sparse_rows(X)
-        _check_n_features(self, rows, reset=reset)
+        check_n_features(self, rows, reset=reset)
         return rows
 
     def _check_y(self, y: Any, *, numeric: bool = False) -> np.ndarray:
@@ -160,7 +173,7 @@ class KernelModel(Sparsifiable, Documented):
             K = check_similarity(X, name="X", symmetrize=self.symmetrize, given=dtype)
             warn_if_distances(K, "X")
             return Similarities(K), {"X_fit_": None}
-        require_for_spectral_fit(_num_samples(X))
+        require_for_spectral_fit(num_samples(X))
         kernel = self._settled_kernel(X, kept)
         K = kernel_matrix(kernel, X, X)
         K = check_similarity(K, name="kernel(X, X)", symmetrize=self.symmetrize)
@@ -184,12 +197,12 @@ class KernelModel(Sparsifiable, Documented):
         if self._precomputed:
             return X if self.support_.size == X.shape[1] else X[:, self.support_]
         if self.support_.size == 0:
-            return np.empty((_num_samples(X), 0))
+            return np.empty((num_samples(X), 0))
         return kernel_matrix(self.kernel_, X, self._support_items())
 
     def _support_items(self) -> Any:
         """Training items that matter (`support_`); landmarks are kept alone."""
-        if self.support_.size == _num_samples(self.X_fit_):
+        if self.support_.size == num_samples(self.X_fit_):
             return self.X_fit_
         return take(self.X_fit_, self.support_)
 
@@ -324,9 +337,10 @@ class KernelModel(Sparsifiable, Documented):
         """Decision values (n_new, n_rows): the one predict of the library."""
         check_is_fitted(self, "dual_coef_")
         self._refuse_diverged()
-        values = self._outputs(X, **further)
-        values += self.intercept_
-        return self._add_polynomial(values, X, **further)
+        with threads_for(rows_of(X), self.support_.size):
+            values = self._outputs(X, **further)
+            values += self.intercept_
+            return self._add_polynomial(values, X, **further)
 
     def _outputs(self, X: Any, **further: Any) -> Array:
         """Return the part that the coefficients make; rules not linear override it."""
@@ -334,7 +348,10 @@ class KernelModel(Sparsifiable, Documented):
 
     @property
     def _support_coef(self) -> Array:
-        return self.dual_coef_[:, self.support_]
+        rows = self._dual_coef
+        if isinstance(rows, LandmarkRows):
+            return rows.values
+        return rows[:, self.support_]
 
     def row_values(self, coef: Array, K: Array) -> Array:
         """Return what coefficients (n_rows, m) make of raw similarities (n_new, m)."""
@@ -361,8 +378,8 @@ class KernelModel(Sparsifiable, Documented):
         return getattr(self, "approximation", None)
 
     @property
-    def _blas_threads(self) -> int | None:
-        return None if self._approximation is None else 1
+    def _on_one_thread(self) -> bool:  # type: ignore[override]
+        return self._approximation is not None
 
     def _prepared(self, items: Any, dtype: Any, weight: Array | None) -> Training:
         """Similarities of checked items of positive weight, or an approximation."""

@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
+import math
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import _num_samples, check_array
+from sklearn.utils.validation import check_array
 
 from krein.arrays import Array, product_and_error, require_for
 from krein.declarations import COEFFICIENTS, RESULTS, Fitted, declares_parameters
 from krein.estimators._base import KernelModel
-from krein.estimators._training import FittedRows, Row, Training, positive_part
 from krein.items import take
 from krein.kernels.registry import Kernel, as_kernel
 from krein.kernels.splines import monomials
 from krein.machines.cpd import CPDProblem, cpd_newton
 from krein.machines.cpd_columns import KernelColumns
+from krein.machines.cpd_limit import cpd_limit
 from krein.machines.cpd_space import (
     Polynomials,
     Space,
@@ -32,10 +34,10 @@ from krein.machines.losses import Loss
 from krein.published.algorithm_1 import as_printed
 from krein.result import Result
 from krein.similarity.matrix import Similarities
+from krein.sklearn_internals import num_samples
+from krein.training import FittedRows, Row, Training, positive_part
 from krein.validation import check_similarity
 
-# Name of a solver -> solver(problem, *, tol, max_iter, start).
-_SOLVERS = {"newton": cpd_newton, "published": as_printed}
 _WORK = "a conditionally positive definite fit"
 
 
@@ -71,7 +73,7 @@ class PlacedKernel:
     def polynomials(self, X: Any) -> Array:
         """Monomials of the placed items, constant first."""
         if self.center is None:
-            return np.ones((_num_samples(X), self.degree + 1))
+            return np.ones((num_samples(X), self.degree + 1))
         return monomials(self.place(X), self.degree)
 
 
@@ -159,7 +161,7 @@ class CPDModel(KernelModel):
 
     def _check_items(self, X: Any, *, reset: bool) -> Any:
         items = super()._check_items(X, reset=reset)
-        if reset and _num_samples(items) < 2:
+        if reset and num_samples(items) < 2:
             raise ValueError("at least 2 samples are required, got 1 sample")
         return items
 
@@ -174,7 +176,7 @@ class CPDModel(KernelModel):
         if P is not None:
             raise ValueError("P is given with kernel='precomputed' only")
         items = X if kept is None else take(X, kept)
-        n = _num_samples(items)
+        n = num_samples(items)
         kernel, degree = self._kernel_and_degree()
         if self._takes_vectors(X):
             w = np.ones(n) if weight is None else weight
@@ -193,7 +195,7 @@ class CPDModel(KernelModel):
         return CPDTraining(
             weight,
             kept,
-            _num_samples(X),
+            num_samples(X),
             K=Similarities(placed, kernel),
             facts={"kernel_": placing, "X_fit_": X},
             P=placing.polynomials(items),
@@ -295,6 +297,7 @@ def solve_path(
     max_iter: int,
     training: CPDTraining,
     solver: str = "newton",
+    polynomial: str = "free",
     rough: bool = False,
 ) -> list[Result]:
     """Solve for several values of alpha, the largest first, each from the last one.
@@ -302,17 +305,53 @@ def solve_path(
     Results come in the order of `alphas`; `rough` ones, which are only ranked, are not
     certified on the raw kernel.
     """
+    solve: Callable[..., Result] = cpd_newton
+    if solver == "published":
+        solve = partial(as_printed, b_beta=polynomial == "zero")
+        if 0.0 in alphas:
+            raise ValueError("solver='published' needs alpha > 0: use solver='newton'")
     results: dict[int, Result] = {}
-    start = None
+    solved: list[tuple[float, _Solution]] = []
     for i in np.argsort(-np.asarray(alphas, dtype=float), kind="stable"):
         problem = CPDProblem(space.K, space.null, loss, float(alphas[i]))
-        solve = _SOLVERS[solver]
-        result = solve(problem, tol=tol, max_iter=max_iter, start=start)
-        start = tuple(result.info[key] for key in ("c", "b", "image"))
+        method = solve if problem.lam else cpd_limit
+        start = _ahead(problem, solved)
+        result = method(problem, tol=tol, max_iter=max_iter, start=start)
+        c, b, image = (result.info[key] for key in ("c", "b", "image"))
+        solved = [*solved[-1:], (problem.lam, (c, b, image))]
         if not rough:
             result = _on_raw_kernel(problem, result, space, training, tol)
         results[int(i)] = result
     return [results[i] for i in range(len(results))]
+
+
+_Solution = tuple[Array, Array, Array]  # c, b and K c
+
+
+def _ahead(
+    problem: CPDProblem, solved: Sequence[tuple[float, _Solution]]
+) -> _Solution | None:
+    """Where to start, from the solutions for the last one or two values of alpha.
+
+    Outputs move evenly with log(alpha) as long as the coefficients grow like 1 / alpha,
+    and hardly move any more where the coefficients do not grow. In between the step
+    along the line through two solutions is as long as the growth says, or shorter where
+    the objective is lower.
+    """
+    if not solved:
+        return None
+    alpha, last = solved[-1]
+    before, older = solved[0]
+    size, smaller = float(np.linalg.norm(last[0])), float(np.linalg.norm(older[0]))
+    growth = size / max(smaller, 1e-300)
+    if not 0.0 < problem.lam < alpha < before or not 1.0 < growth < np.inf:
+        return last
+    fell, falls = math.log(before / alpha), math.log(alpha / problem.lam)
+    share = min(1.0, math.log(growth) / fell * falls / fell)
+    steps = [share * (x - y) for x, y in zip(last, older, strict=True)]
+    t = problem.along(problem.point(*last), problem.point(*steps))
+    c, b, image = (x + t * step for x, step in zip(last, steps, strict=True))
+    return c, b, image
 
 
 def _on_raw_kernel(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
@@ -10,13 +11,13 @@ from sklearn.utils import check_random_state
 
 from krein.arrays import Array
 from krein.declarations import Fitted
-from krein.estimators._training import Row, Training, starting_rows
 from krein.machines.logistic import uniqueness_ratio
 from krein.published.concave_convex import CCCPSettings
 from krein.result import Result
 from krein.similarity.matrix import Matrix
 from krein.spectrum.decomposition import Spectrum
 from krein.spectrum.fixed_kernel import FixedKernel
+from krein.training import Row, Training, starting_rows
 from krein.words import warn_user
 
 PAPER = ("cccp-gd", "ccicp-gd", "ccicp-sgd")
@@ -45,13 +46,14 @@ class Plan:
     K: Matrix
     alpha: float
     ratio: float
-    treated: FixedKernel | None = None
+    fixed_kernel: FixedKernel | None = None
     spectrum: Spectrum | None = None
+    flipped: bool = False
 
     @property
     def unique(self) -> bool:
         """True if the stationarity equation has one solution."""
-        return self.treated is not None or self.ratio < 1.0
+        return self.flipped or self.ratio < 1.0
 
 
 def check_options(solver: str, given: dict[str, Any] | None) -> None:
@@ -108,9 +110,9 @@ def initial(init: Any, training: Training, n_rows: int, random_state: Any) -> Ar
     return weight * starts[init]
 
 
-def split_rows(result: Result, treated: FixedKernel | None) -> list[Row]:
+def split_rows(result: Result, to_raw: Callable[[Array], Array] | None) -> list[Row]:
     """One Row per column of a joint result, on the raw kernel."""
-    coef = result.x if treated is None else treated.to_raw(result.x)
+    coef = result.x if to_raw is None else to_raw(result.x)
     intercept = result.info["intercept"]
     return [
         Row(column, float(b), replace(result, x=x))

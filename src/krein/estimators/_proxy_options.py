@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from krein.arrays import Array
-from krein.estimators._training import Classes
 from krein.machines.box import BalancedBox
 from krein.machines.proxy import ProxySVM
 from krein.machines.second_order import balanced_ray, second_order
@@ -18,6 +17,7 @@ from krein.published.gradient_methods import smm, spgm
 from krein.published.semi_infinite import siqclp
 from krein.result import Result
 from krein.spectrum.decomposition import Spectrum
+from krein.training import Classes
 
 # Name of the paper's method -> solver(problem, x0, *, tol, max_iter, ...).
 SOLVERS: dict[str, Callable[..., Result]] = {

@@ -16,9 +16,10 @@ import numpy as np
 import scipy.linalg
 import scipy.sparse
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import _num_samples, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
 from krein.arrays import Array, require_memory
+from krein.sklearn_internals import num_samples
 
 # A column whose part outside of those chosen is smaller than this adds only rounding.
 _DEPENDENT = 1e-10
@@ -133,9 +134,9 @@ def _training_columns(model: Any, X: Any) -> Array:
             "sparsify(K, ...)"
         )
     n = model.dense_coef_.shape[1]
-    if _num_samples(items) != n:
+    if num_samples(items) != n:
         raise ValueError(
-            f"X has {_num_samples(items)} items, the model was fitted on {n}"
+            f"X has {num_samples(items)} items, the model was fitted on {n}"
         )
     K = model._similarities(items)
     if not scipy.sparse.issparse(K):

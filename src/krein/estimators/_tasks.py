@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin, clone
 from sklearn.utils import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _num_samples, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
 from krein.arrays import Array
 from krein.declarations import (
@@ -22,12 +22,10 @@ from krein.declarations import (
     replaces_state,
 )
 from krein.estimators._base import KernelModel
-from krein.estimators._probability import (
-    PredictionSets,
-    sigmoid_calibration,
-    sigmoid_probabilities,
-)
-from krein.estimators._training import (
+from krein.estimators._prediction_sets import PredictionSets
+from krein.selection.calibration import sigmoid_calibration, sigmoid_probabilities
+from krein.sklearn_internals import num_samples
+from krein.training import (
     Classes,
     FittedRows,
     Training,
@@ -143,7 +141,7 @@ class KernelClassifier(ClassifierMixin, PredictionSets, KernelModel):
         """Validate everything; set `classes_`."""
         check_order(X, y)
         items = self._check_items(X, reset=True)
-        codes = self._check_targets(y, _num_samples(items))
+        codes = self._check_targets(y, num_samples(items))
         weight = check_weights(codes.size, sample_weight, self._class_weights(codes))
         check_classes_weigh(self.classes_, codes, weight)
         dtype = getattr(X, "dtype", None)
@@ -264,8 +262,8 @@ class KernelRegressor(RegressorMixin, KernelModel):
         """Validate everything."""
         check_order(X, y)
         items = self._check_items(X, reset=True)
-        y = self._check_regression_targets(y, _num_samples(items))
-        weight = check_weights(_num_samples(items), sample_weight)
+        y = self._check_regression_targets(y, num_samples(items))
+        weight = check_weights(num_samples(items), sample_weight)
         dtype = getattr(X, "dtype", None)
         training = self._prepared(items, dtype, weight, **further)
         return training, Values(y if training.kept is None else y[training.kept])

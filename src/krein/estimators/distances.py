@@ -7,18 +7,23 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin
-from sklearn.utils._param_validation import StrOptions
 
 from krein.arrays import Array
 from krein.declarations import (
     CONSTRAINTS,
+    COUNT,
     POSITIVE,
     Fitted,
     declares_parameters,
     replaces_state,
 )
 from krein.estimators.transformers import SquareInput
-from krein.kernels.distances import FITTED, POINTWISE, median_gamma
+from krein.similarity.conversions import FORMS, NEIGHBORS, Conversion, SettledConversion
+from krein.sklearn_internals import StrOptions
+
+
+def _is_local(model: DistanceTransformer) -> bool:
+    return model.similarity == "local"
 
 
 @declares_parameters
@@ -31,13 +36,20 @@ class DistanceTransformer(ClassNamePrefixFeaturesOutMixin, SquareInput):
 
     Parameters
     ----------
-    similarity : {"exponential", "gaussian", "inverse", "negative", "centred", "max"}
-        exp(-gamma d), exp(-gamma d^2), 1 / (1 + gamma d), -gamma d; double centring
-        of squared distances around the training items (classical scaling), times
-        gamma; gamma (largest training distance - d).
-    gamma : float or "median"
-        Factor of the distance; ``"median"`` is 1 / median distance between training
-        items (1 / (2 median^2) for "gaussian").
+    similarity : {"exponential", "gaussian", "inverse", "negative", "local", \
+"centred", "max"}
+        exp(-gamma d), exp(-gamma d^2), 1 / (1 + gamma d), -gamma d;
+        exp(-gamma d^2 / (s s')) with s the distance of an item to its 7th nearest
+        training item (local scaling); double centring of squared distances around the
+        training items (classical scaling), times gamma; gamma (largest training
+        distance - d).
+    gamma : float or str
+        Factor of the distance. ``"median"`` makes the width of the similarity the
+        median distance between training items: 1 / median, 1 / (2 median^2) for
+        "gaussian"; ``"3 median"`` makes it three medians. "local", "centred" and "max"
+        have a scale of their own: 1 there.
+    neighbors : int
+        For "local". Copies of an item do not count as its neighbours.
     symmetrize : bool
         Use (D + D') / 2 instead of refusing asymmetric distances.
 
@@ -49,10 +61,15 @@ class DistanceTransformer(ClassNamePrefixFeaturesOutMixin, SquareInput):
         Mean squared distance of each training item, for "centred".
     largest_ : float
         Largest distance between training items, for "max".
+    local_scales_ : ndarray of shape (n,)
+        Scale of each training item, for "local".
+    distinct_items_ : ndarray of int
+        Training items that are no copy of an earlier one, for "local".
 
     References
     ----------
-    Gower (1968), Biometrika 55, for new items in classical scaling.
+    Gower (1968), Biometrika 55, for new items in classical scaling; Zelnik-Manor,
+    Perona (2004), "Self-tuning spectral clustering", for local scaling.
 
     Examples
     --------
@@ -68,22 +85,26 @@ class DistanceTransformer(ClassNamePrefixFeaturesOutMixin, SquareInput):
     similarity: str = "exponential"
     _: KW_ONLY
     gamma: Any = "median"
+    neighbors: int = NEIGHBORS
 
     _kind = "distance"
     _fitted_state = Fitted.state(
         Fitted("gamma_", "number"),
         Fitted("squared_means_", "numbers", "n"),
         Fitted("largest_", "number"),
+        Fitted("local_scales_", "numbers", "n", needed=_is_local),
+        Fitted("distinct_items_", "integers", "d", needed=_is_local),
     )
 
     _parameter_constraints = CONSTRAINTS | {
-        "similarity": [StrOptions({*POINTWISE, *FITTED})],
-        "gamma": [POSITIVE, StrOptions({"median"})],
+        "similarity": [StrOptions(set(FORMS))],
+        "gamma": [POSITIVE, str],
+        "neighbors": [COUNT],
     }
 
     @replaces_state
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Settle gamma, means and the largest distance on training items.
+        """Settle gamma, scales, means and the largest distance on training items.
 
         Parameters
         ----------
@@ -97,19 +118,28 @@ class DistanceTransformer(ClassNamePrefixFeaturesOutMixin, SquareInput):
         self
         """
         D = self._check_square(X, least=2)
-        self.gamma_ = float(self._gamma(D))
+        settled = Conversion(self.similarity, self.gamma, self.neighbors).settle(D)
+        self.gamma_ = settled.gamma
         self.squared_means_ = np.mean(D**2, axis=1)
         self.largest_ = float(D.max())
+        if settled.scales is not None:
+            self.local_scales_ = settled.scales
+            self.distinct_items_ = settled.distinct
         self._n_features_out = D.shape[0]
         return self
 
-    def _gamma(self, D: Array) -> float:
-        if self.gamma != "median":
-            return self.gamma
-        # A factor changes neither the shape of a centred matrix nor that of max - d.
-        if self.similarity in FITTED:
-            return 1.0
-        return median_gamma(D, self.similarity)
+    def _settled(self) -> SettledConversion:
+        """Return the conversion with the attributes that `fit` has set."""
+        of_max = self.largest_ if self.similarity == "max" else None
+        return SettledConversion(
+            self.similarity,
+            self.gamma_,
+            squared_means=self.squared_means_,
+            largest=of_max,
+            distinct=getattr(self, "distinct_items_", None),
+            scales=getattr(self, "local_scales_", None),
+            neighbors=self.neighbors,
+        )
 
     def transform(self, X: Any) -> Array:
         """Turn rows of distances to the training items into similarities.
@@ -123,12 +153,4 @@ class DistanceTransformer(ClassNamePrefixFeaturesOutMixin, SquareInput):
         -------
         ndarray of shape (n_new, n_train)
         """
-        D = self._check_rows(X)
-        if self.similarity in POINTWISE:
-            return POINTWISE[self.similarity](D, self.gamma_)
-        if self.similarity == "max":
-            return self.gamma_ * (self.largest_ - D)
-        means = self.squared_means_
-        rows = np.mean(D**2, axis=1)[:, None]
-        # Row and column means are added first: the sum is symmetric to the last bit.
-        return self.gamma_ * 0.5 * ((rows + means) - D**2 - means.mean())
+        return self._settled().similarities(self._check_rows(X))

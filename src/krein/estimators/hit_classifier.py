@@ -10,7 +10,6 @@ from sklearn.base import ClassifierMixin, clone
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import Normalizer
 from sklearn.svm import LinearSVC
-from sklearn.utils._param_validation import HasMethods
 from sklearn.utils.validation import check_is_fitted
 
 from krein.declarations import (
@@ -23,6 +22,7 @@ from krein.declarations import (
 )
 from krein.estimators._tasks import check_classes
 from krein.estimators.hits import HitSimilarity
+from krein.sklearn_internals import HasMethods
 
 
 def _has_probabilities(model: HitClassifier) -> bool:

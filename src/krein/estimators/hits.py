@@ -8,7 +8,6 @@ from typing import Any, Self
 import numpy as np
 import scipy.sparse
 from sklearn.base import TransformerMixin
-from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_array, check_is_fitted
 
 from krein.arrays import Array, compressed_rows
@@ -21,6 +20,7 @@ from krein.declarations import (
 )
 from krein.files.hit_table import checked_scores
 from krein.files.sources import Named
+from krein.sklearn_internals import StrOptions
 
 _RULES = ("max", "mean", "min")
 

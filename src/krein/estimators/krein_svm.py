@@ -12,14 +12,11 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
-from sklearn.utils._param_validation import StrOptions
 
 from krein.arrays import Array, product_and_error
 from krein.declarations import CONSTRAINTS, COUNT, Fitted, declares_parameters
-from krein.estimators._search import CS
 from krein.estimators._tasks import KernelClassifier
-from krein.estimators._training import Classes, FittedRows, Row, Training
-from krein.estimators.spectral import TreatedSVC, svm_candidates, svm_grid, unit_of
+from krein.estimators.spectral import FixedKernelSVC, svm_candidates, svm_grid
 from krein.machines.box import BalancedBox
 from krein.machines.libsvm import solve_dual
 from krein.machines.svm_dual import SVMDual
@@ -30,14 +27,17 @@ from krein.published.difference_of_convex import (
     tdca,
 )
 from krein.result import Certificate, Result
-from krein.spectrum.fixed_kernel import FixedKernel
+from krein.selection.search import CS
+from krein.sklearn_internals import StrOptions
+from krein.spectrum.fixed_kernel import FixedKernel, unit_of
 from krein.spectrum.fixes import weighted_flip
+from krein.training import Classes, FittedRows, Row, Training
 
 _RATIOS = (1.0, 10.0)  # of the two penalties in a search
 
 
 @declares_parameters
-class KreinSVC(TreatedSVC):
+class KreinSVC(FixedKernelSVC):
     """The Krein SVM (KSVM): the stationary point of the SVM in a Krein space.
 
     Trains on ``U |D| U'`` and maps the coefficients back by ``U sign(D) U'``, which is
@@ -85,14 +85,14 @@ approximation, solver_options, tol, max_iter, random_state, verbose
     lam_pos: float = 1.0
     lam_neg: float = 1.0
 
-    def treated(self, training: Training) -> FixedKernel:
+    def fixed_kernel(self, training: Training) -> FixedKernel:
         """Return the flipped kernel, both parts over their penalties."""
         method = weighted_flip(self.lam_pos, self.lam_neg)
-        return training.K.treated(method, weight=training.weight)
+        return training.K.fixed_kernel(method, weight=training.weight)
 
     def grid(self, training: Training, target: Classes) -> list[dict]:
         """C and the penalty of the negative part; see `KernelModel.grid`."""
-        equal = self.candidate({"lam_neg": self.lam_pos}).treated(training)
+        equal = self.candidate({"lam_neg": self.lam_pos}).fixed_kernel(training)
         machines = svm_grid(equal, training.weight)
         return [{**c, "lam_neg": r * self.lam_pos} for r in _RATIOS for c in machines]
 
@@ -198,7 +198,7 @@ class DCSVC(KernelClassifier):
 
     def grid(self, training: Training, target: Classes) -> list[dict]:
         """Values of C in units of the similarity; see `KernelModel.grid`."""
-        unit = unit_of(training.K.treated("none"), training.weight)
+        unit = unit_of(training.K.fixed_kernel("none"), training.weight)
         return [{"C": C / unit} for C in CS[:4]]
 
     def fit_path(
@@ -208,7 +208,7 @@ class DCSVC(KernelClassifier):
         options = self._checked_options()
         if self.solver != "tdca" or options.get("init", "libsvm") != "libsvm":
             return super().fit_path(training, target, grid)
-        raw = training.K.treated("none", weight=training.weight)
+        raw = training.K.fixed_kernel("none", weight=training.weight)
         return svm_candidates(raw, training, target, [c["C"] for c in grid])
 
     def _checked_options(self) -> dict[str, Any]:

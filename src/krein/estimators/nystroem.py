@@ -8,7 +8,6 @@ from typing import Any, Self
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from krein.arrays import Array
@@ -25,6 +24,8 @@ from krein.similarity.landmarks import (
 from krein.similarity.low_rank import LowRank, Range, Sample
 from krein.similarity.matrix import Matrix, Similarities, evaluate
 from krein.similarity.tiles import TiledMatrix
+from krein.sklearn_internals import Interval, StrOptions
+from krein.threads import rows_of, threads_for
 from krein.validation import check_similarity
 from krein.words import warn_user
 
@@ -111,7 +112,7 @@ class KreinNystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMod
         Fitted("n_features_out", "integer", attribute="_n_features_out"),
     )
 
-    _blas_threads = 1
+    _on_one_thread = True
 
     _parameter_constraints = CONSTRAINTS | {
         "landmarks": [StrOptions(set(LANDMARKS)), "array-like"],
@@ -300,7 +301,8 @@ class KreinNystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMod
         ndarray of shape (n_new, n_features_out)
         """
         check_is_fitted(self)
-        if self._precomputed:
-            return landmark_columns(self, X, self.landmarks_) @ self.projection_
-        X = self._check_items(X, reset=False)
-        return evaluate(self.kernel_, X, self.landmark_items_) @ self.projection_
+        with threads_for(rows_of(X), self.projection_.shape[0]):
+            if self._precomputed:
+                return landmark_columns(self, X, self.landmarks_) @ self.projection_
+            X = self._check_items(X, reset=False)
+            return evaluate(self.kernel_, X, self.landmark_items_) @ self.projection_

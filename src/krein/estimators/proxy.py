@@ -7,26 +7,19 @@ from dataclasses import KW_ONLY
 from typing import Any
 
 import numpy as np
-from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from krein.arrays import Array
 from krein.declarations import CONSTRAINTS, Fitted, declares_parameters
 from krein.estimators._proxy_options import SOLVERS, default_grid, split_options
-from krein.estimators._search import RANKED
 from krein.estimators._tasks import KernelClassifier
-from krein.estimators._training import (
-    Classes,
-    FittedRows,
-    Row,
-    Training,
-    ravel_rows,
-    starting_rows,
-)
 from krein.machines._loop import report
 from krein.machines.box import BalancedBox
 from krein.machines.new_points import RULES, Proxy, checked_batch, linear_coef
 from krein.machines.proxy import ProxySVM
+from krein.selection.search import RANKED
+from krein.sklearn_internals import StrOptions
+from krein.training import Classes, FittedRows, Row, Training, ravel_rows, starting_rows
 
 
 @declares_parameters
@@ -202,7 +195,8 @@ class ProxySVC(KernelClassifier):
             given = {"C": C, "rho": rho, "solver_options": options}
             model = self.candidate({**given, "tol": max(self.tol, RANKED)})
             found[i] = model.fit_rows(training, target)
-            below[rho] = near = found[i].alpha
+            alpha = [np.asarray(row.alpha) for row in found[i].rows]
+            below[rho] = near = np.vstack(alpha)
         return [found[i] for i in range(len(grid))]
 
     def _check_combination(self, training: Training) -> None:

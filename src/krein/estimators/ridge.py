@@ -1,13 +1,13 @@
 """Kernel ridge regression with a kernel that need not be positive.
 
 As a Gaussian process it chooses its penalty and states its uncertainty. Along the
-eigenvectors V of the (weighted) similarity the treated kernel has eigenvalues t, and
+eigenvectors V of the (weighted) similarity the fixed kernel has eigenvalues t, and
 y - b is normal with covariance ``scale (V diag(t) V' + alpha I)``. Everything here is
 O(n) per alpha once ``z = V'W^1/2 y`` and ``u = V'W^1/2 1`` are known. A sample of
 integer weight w counts as w samples with the same target.
 
 A new item with raw similarities s has the coordinates ``c = g (V'W^1/2 s)``, g the gain
-of the method, and a treated self-similarity k~ that no rule can know: what the method
+of the method, and a fixed self-similarity k~ that no rule can know: what the method
 does to an item's similarity with itself depends on directions that only training items
 have. The rule here: k~ is the raw self-similarity k, or ``sum c^2 / t`` where that is
 more (k~ cannot be less in a positive semidefinite kernel).
@@ -21,19 +21,19 @@ from typing import Any
 import numpy as np
 import scipy.optimize
 import scipy.sparse
-from sklearn.utils._param_validation import StrOptions
-from sklearn.utils.validation import _num_samples, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
 from krein.arrays import Array
 from krein.declarations import CONSTRAINTS, POSITIVE, Fitted, declares_parameters
 from krein.estimators._tasks import KernelRegressor
-from krein.estimators._training import FittedRows, Row, Training, Values
 from krein.items import take
 from krein.kernels import kernel_matrix
 from krein.machines.ridge import spectral_ridge
+from krein.sklearn_internals import StrOptions, num_samples
 from krein.spectrum.decomposition import Spectrum, is_psd, rescale, zero_tolerance
 from krein.spectrum.fixed_kernel import by_spectrum, rounding_of_targets
 from krein.spectrum.fixes import FIXES, Fix, as_fix
+from krein.training import FittedRows, Row, Training, Values
 
 
 @declares_parameters
@@ -95,7 +95,7 @@ class KreinRidge(KernelRegressor):
     scikit-learn's `GaussianProcessRegressor` does, to which it is equal on a positive
     kernel with ``alpha`` given and ``fit_intercept=False``. A new measurement lies
     around the mean with variance ``std**2 + noise_variance_``. Where the method changes
-    the spectrum, the treated self-similarity of a new item is taken to be its raw one,
+    the spectrum, the fixed self-similarity of a new item is taken to be its raw one,
     or what its similarities to the training items imply where that is more; for
     ``stabilised`` and ``none`` the process is that of the clipped kernel. Measured with
     ``alpha="auto"``, 90 % intervals held 89 to 93 % of new targets on average over five
@@ -132,7 +132,7 @@ class KreinRidge(KernelRegressor):
 
     _parameter_constraints = CONSTRAINTS | {
         "alpha": [POSITIVE, StrOptions({"auto"})],
-        "method": [StrOptions({"stabilised", *FIXES}), Fix],
+        "method": [StrOptions({"stabilised", *FIXES}), Fix, callable],
     }
 
     def fit_rows(self, training: Training, target: Values) -> FittedRows:
@@ -163,7 +163,7 @@ class KreinRidge(KernelRegressor):
             bounded=raw,
             spread=rounding_of_targets(record, spectrum, kernel, self.t),
         )
-        treated = by_spectrum(training.K, record, spectrum, self.t)
+        fixed_kernel = by_spectrum(training.K, record, spectrum, self.t)
         scale = 1.0
         if auto:
             scale = process.scale(alpha, spectrum.eigenvectors, training.weight)
@@ -182,7 +182,7 @@ class KreinRidge(KernelRegressor):
                 "items": np.arange(y.size) if training.kept is None else training.kept,
             },
         }
-        return FittedRows([Row(treated.to_raw(result.x), b, result)], facts)
+        return FittedRows([Row(fixed_kernel.to_raw(result.x), b, result)], facts)
 
     def _refuse_singular(self, total: Array) -> None:
         """Refuse eigenvalues of K + alpha I of which one is zero to rounding."""
@@ -241,7 +241,7 @@ class KreinRidge(KernelRegressor):
         return np.sqrt(scale * variance)
 
     def _self_similarities(self, X: Any, k_diag: Any) -> Array:
-        n = _num_samples(X)
+        n = num_samples(X)
         if k_diag is None and not self._precomputed:
             one = (take(X, [i]) for i in range(n))
             return np.array([kernel_matrix(self.kernel_, x, x)[0, 0] for x in one])
@@ -282,7 +282,7 @@ class GaussianProcess:
     Attributes
     ----------
     values : ndarray of shape (n,)
-        Eigenvalues t of the treated kernel, not negative.
+        Eigenvalues t of the fixed kernel, not negative.
     targets, ones : ndarray of shape (n,)
         z and u.
     total : float

@@ -1,6 +1,6 @@
 """The SVM on a similarity whose spectrum is made positive, row by row.
 
-`svm_rows` solves the rows of every SVM on a treated kernel; `SpectrumSVC` is the plain
+`svm_rows` solves the rows of every SVM on a fixed kernel; `SpectrumSVC` is the plain
 one of them.
 """
 
@@ -16,17 +16,18 @@ import scipy.linalg
 
 from krein.arrays import Array
 from krein.declarations import declares_parameters
-from krein.estimators._search import CS, along
 from krein.estimators._tasks import KernelClassifier
-from krein.estimators._training import Classes, FittedRows, Row, Training
 from krein.machines.box import BalancedBox
+from krein.machines.compact_rows import BoxRows
 from krein.machines.libsvm import refuse_options, solve_dual
 from krein.machines.sparse_svm import sparse_svm_dual, sparse_svm_path
 from krein.machines.svm_dual import SVMDual, svm_path
 from krein.machines.tall_svm import linear_svm
 from krein.result import Result
+from krein.selection.search import CS, along
 from krein.similarity.tiles import TiledMatrix
-from krein.spectrum.fixed_kernel import FixedKernel
+from krein.spectrum.fixed_kernel import FixedKernel, unit_of
+from krein.training import Classes, FittedRows, Row, Training
 
 # A search forms no kernel of a similarity that stores fewer of its entries than this:
 # 52 classes of 1600 items take an eighth of the time, and are nearer to their optimum.
@@ -64,10 +65,12 @@ def svm_rows(
     `pairs` asks for one row per pair of classes, on their items. `starts` are
     solutions of these rows for a smaller C, where they are known.
     """
-    if pairs and trained.features is not None:
-        raise ValueError(
-            "multi_class='ovo' and approximation= exclude each other; use 'ovr'"
-        )
+    if trained.features is not None:
+        if pairs:
+            raise ValueError(
+                "multi_class='ovo' and approximation= exclude each other; use 'ovr'"
+            )
+        return _landmark_rows(trained, upper, target, tol=tol, max_iter=max_iter)
     machines = list(target.machines(pairs))
     if trained.is_only_multiplied() and not pairs:
         Y = np.column_stack([signs for _, signs in machines])
@@ -101,6 +104,26 @@ def svm_rows(
         )
         for k, (result, b) in enumerate(solved)
     ]  # fmt: skip
+
+
+def _landmark_rows(
+    trained: FixedKernel, upper: Array, target: Classes, *, tol: float, max_iter: int
+) -> list[Row]:
+    """Solve row by row, and keep of each what is not on its bounds.
+
+    ``result.x`` holds the coefficients on the landmarks: n numbers for each class would
+    be more than all else.
+    """
+    rows = []
+    for signs in target.signs():
+        box = BalancedBox(upper, signs)
+        result, b = _solver(trained, box, {"n_rows": target.n_rows}, slice(None))(
+            tol=tol, max_iter=max_iter
+        )
+        coef = trained.to_raw(signs * result.x)
+        alpha = BoxRows.of(result.x, upper)
+        rows.append(Row(coef, b, replace(result, x=coef), alpha))
+    return rows
 
 
 def _is_inside(a: Array, upper: Array) -> bool:
@@ -179,11 +202,6 @@ def with_slack(result: Result, slack: float, tol: float) -> Result:
     return result.certified(wider, tol)
 
 
-def unit_of(trained: FixedKernel, weight: Array | None = None) -> float:
-    """Mean |k~(x, x)|: C in units of one over it does not depend on the scale of K."""
-    return float(np.average(np.abs(trained.diagonal()), weights=weight)) or 1.0
-
-
 def svm_grid(trained: FixedKernel, weight: Array | None) -> list[dict[str, float]]:
     """Candidates of C for a kernel, ascending."""
     unit = unit_of(trained, weight)
@@ -252,8 +270,8 @@ def svm_candidates(
 
 
 @declares_parameters
-class TreatedSVC(KernelClassifier):
-    """An SVM on a treated kernel; a subclass says which, as `treated`."""
+class FixedKernelSVC(KernelClassifier):
+    """An SVM on a fixed kernel; a subclass says which, as `fixed_kernel`."""
 
     _: KW_ONLY
     C: float = 1.0
@@ -262,15 +280,15 @@ class TreatedSVC(KernelClassifier):
     approximation: Any = None
     solver_options: dict | None = None
 
-    def treated(self, training: Training) -> FixedKernel:
+    def fixed_kernel(self, training: Training) -> FixedKernel:
         """Return the kernel to train on."""
         raise NotImplementedError("a subclass treats the kernel")
 
     def fit_rows(self, training: Training, target: Classes) -> FittedRows:
-        """Fit all rows on one treated kernel; see `KernelModel.fit_rows`."""
+        """Fit all rows on one fixed kernel; see `KernelModel.fit_rows`."""
         refuse_options(self.solver_options)
         rows = svm_rows(
-            self.treated(training),
+            self.fixed_kernel(training),
             training.upper(self.C),
             target,
             tol=self.tol,
@@ -280,31 +298,30 @@ class TreatedSVC(KernelClassifier):
         return FittedRows(rows)
 
     def grid(self, training: Training, target: Classes) -> list[dict]:
-        """Values of C in units of the treated kernel; see `KernelModel.grid`."""
-        return svm_grid(self.treated(training), training.weight)
+        """Values of C in units of the fixed kernel; see `KernelModel.grid`."""
+        return svm_grid(self.fixed_kernel(training), training.weight)
 
     def fit_path(
         self, training: Training, target: Classes, grid: Sequence[dict]
     ) -> list[FittedRows]:
-        """Fit all C on one treated kernel; see `KernelModel.fit_path`."""
+        """Fit all C on one fixed kernel; see `KernelModel.fit_path`."""
 
         def fit(others: dict, Cs: list[float]) -> list[FittedRows]:
-            kernel = self.candidate(others).treated(training)
-            return svm_candidates(
-                kernel, training, target, Cs, votes_in_pairs(self, target)
-            )
+            model = self.candidate(others)
+            kernel, pairs = model.fixed_kernel(training), votes_in_pairs(model, target)
+            return svm_candidates(kernel, training, target, Cs, pairs)
 
         return along(grid, "C", fit)
 
 
 @declares_parameters
-class SpectrumSVC(TreatedSVC):
+class SpectrumSVC(FixedKernelSVC):
     """SVM on a similarity whose spectrum is made positive, with mapped new rows.
 
     The training similarity is decomposed once, ``K0 = U diag(l) U'``; its eigenvalues
     are changed by `method`, LIBSVM is trained on the result, and the coefficients are
     moved back to the raw kernel, ``dual_coef_ = P (y * alpha)``. A new row of raw
-    similarities is thereby treated by the same linear map as the training rows; without
+    similarities is thereby mapped by the same linear map as the training rows; without
     it (raw test rows on a clipped model) the error on the protein similarities of Chen
     et al. (2009) is 39 % instead of 4 %.
 
@@ -376,7 +393,7 @@ or Fix
 
     Notes
     -----
-    With K~ the treated kernel, w the sample weights and f = K~ v + b, each row solves::
+    With K~ the fixed kernel, w the sample weights and f = K~ v + b, each row solves::
 
         primal  min over v, b of  v'K~v / 2 + C sum_i w_i max(0, 1 - y_i f_i)
         dual    max over a of  sum_i a_i - v'K~v / 2,  0 <= a_i <= C w_i,  y'a = 0
@@ -404,6 +421,6 @@ or Fix
     _: KW_ONLY
     t: float = 1.0
 
-    def treated(self, training: Training) -> FixedKernel:
+    def fixed_kernel(self, training: Training) -> FixedKernel:
         """Return what the method makes of the similarity."""
-        return training.K.treated(self.method, self.t, training.weight)
+        return training.K.fixed_kernel(self.method, self.t, training.weight)

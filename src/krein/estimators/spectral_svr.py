@@ -1,4 +1,4 @@
-"""Support vector regression and the one-class SVM on a treated similarity."""
+"""Support vector regression and the one-class SVM on a fixed similarity."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.base import OutlierMixin
-from sklearn.utils.validation import _num_samples
 
 from krein.arrays import Array, product_and_error
 from krein.declarations import (
@@ -19,11 +18,12 @@ from krein.declarations import (
 )
 from krein.estimators._base import KernelModel
 from krein.estimators._tasks import KernelRegressor
-from krein.estimators._training import FittedRows, Row, Training, Values
 from krein.estimators.spectral import with_slack
 from krein.machines.libsvm import solve_dual
 from krein.machines.svm_dual import SVMDual
+from krein.sklearn_internals import num_samples
 from krein.spectrum.fixed_kernel import FixedKernel
+from krein.training import FittedRows, Row, Training, Values
 from krein.validation import check_weights
 
 
@@ -63,7 +63,7 @@ class SpectrumSVR(KernelRegressor):
 
     Notes
     -----
-    With K~ the treated kernel, w the sample weights and f = K~ v + b it solves::
+    With K~ the fixed kernel, w the sample weights and f = K~ v + b it solves::
 
         primal  min over v, b of  v'K~v / 2 + C sum_i w_i max(0, |y_i - f_i| - epsilon)
         dual    max over v of  y'v - epsilon sum_i |v_i| - v'K~v / 2,
@@ -90,7 +90,7 @@ class SpectrumSVR(KernelRegressor):
 
     def fit_rows(self, training: Training, target: Values) -> FittedRows:
         """Fit the one row; see `KernelModel.fit_rows`."""
-        trained = training.K.treated(self.method, self.t, training.weight)
+        trained = training.K.fixed_kernel(self.method, self.t, training.weight)
         K, upper = trained.kernel(), training.upper(self.C)
         problem = SVMDual.regression(
             K, target.y, upper, epsilon=self.epsilon, psd=trained.psd,
@@ -123,7 +123,7 @@ class SpectrumOneClassSVM(OutlierMixin, KernelModel):
 
     Notes
     -----
-    With K~ the treated kernel and w the sample weights it solves::
+    With K~ the fixed kernel and w the sample weights it solves::
 
         primal  min over v, r of  v'K~v / 2 + sum_i w_i max(0, r - (K~v)_i)
                 - nu r sum_i w_i
@@ -170,14 +170,14 @@ class SpectrumOneClassSVM(OutlierMixin, KernelModel):
         self
         """
         items = self._check_items(X, reset=True)
-        weight = check_weights(_num_samples(items), sample_weight)
+        weight = check_weights(num_samples(items), sample_weight)
         training = self._prepared(items, getattr(X, "dtype", None), weight)
         self._store(self.fit_rows(training, None), training)
         return self
 
     def fit_rows(self, training: Training, target: None) -> FittedRows:
         """Fit the one row; see `KernelModel.fit_rows`."""
-        trained = training.K.treated(self.method, self.t, training.weight)
+        trained = training.K.fixed_kernel(self.method, self.t, training.weight)
         K, upper = trained.kernel(), training.upper(1.0)
         problem = SVMDual.one_class(
             K, upper, nu=self.nu, psd=trained.psd, noise=trained.noise()

@@ -11,20 +11,19 @@ import numpy as np
 
 from krein.arrays import Array
 from krein.declarations import Fitted, declares_parameters, replaces_state
-from krein.estimators._gains import SPECTRUM_SEARCHED, SpectrumSearch
-from krein.estimators._landscape import (
-    probabilities,
-    setting_scores,
-    temperatures,
-    with_threshold,
-)
-from krein.estimators._probability import conformity
+from krein.estimators._spectrum_search import SPECTRUM_SEARCHED, SpectrumSearch
 from krein.estimators._tasks import KernelClassifier, KernelRegressor
-from krein.estimators._training import Classes, FittedRows, Training, Values, cv_folds
 from krein.estimators.spectral import REGRESSION, loose_machines, loosely, svm_rows
 from krein.estimators.spectral_svr import solved_row
 from krein.machines.svm_dual import SVMDual, svm_path
+from krein.selection.calibration import conformity, probabilities, temperatures
+from krein.selection.folds import Fold, cv_folds
+from krein.selection.scores import setting_scores, with_threshold
+from krein.selection.search import FoldValues
+from krein.selection.spectra import Path, Screen
 from krein.spectrum.fixed_kernel import FixedKernel
+from krein.training import Classes, FittedRows, Training, Values
+from krein.validation import warn_if_nearly_diagonal
 
 
 @declares_parameters
@@ -44,10 +43,12 @@ class SpectrumSVCCV(SpectrumSearch, KernelClassifier):
     Cs : array-like, optional
         Grid of C, for a transformed kernel divided by the mean of its diagonal; six
         values from 0.1 to 562.
-    gains : list, optional
+    fixes : list, optional
         Names or records of `krein.spectrum.fixes`. Default: w in 0, 0.3, 1 and
         p in 0.5, 1, 1.5, 2. Those that have the same effect on the training
         spectrum count once.
+    gains : list, optional
+        The name of `fixes` in krein 0.2; deprecated.
     cv : int, splitter or iterable, optional
         As in `sklearn.model_selection.GridSearchCV`; five shuffled stratified folds
         by default, fewer if a class has fewer items. With a splitter of your own, or
@@ -65,6 +66,9 @@ class SpectrumSVCCV(SpectrumSearch, KernelClassifier):
         has the lower mean error (benchmarks/many_classes.py).
     n_jobs : int, optional
         Folds that run at the same time (joblib).
+    kind : {"similarity", "distance"}
+        What a precomputed matrix holds. Distances d become exp(-d / median), as by
+        ``DistanceTransformer()`` in front; `SimilarityClassifier` chooses the form.
     kernel, kernel_params, symmetrize, class_weight, tol, max_iter, random_state
         As in `SpectrumSVC`; `random_state` seeds the default folds.
     verbose : int
@@ -144,37 +148,88 @@ class SpectrumSVCCV(SpectrumSearch, KernelClassifier):
         """
         training, target = self._start(X, y, sample_weight)
         folds = cv_folds(self, training, target, groups)
-        weight = np.ones(training.size) if training.weight is None else training.weight
+        self.fit_on(training, target, folds, screened=self._random_folds(groups))
+        return self
 
-        everything = np.arange(training.size)
+    def fit_on(
+        self,
+        training: Training,
+        target: Classes,
+        folds: Sequence[Fold],
+        *,
+        screened: bool,
+    ) -> Array:
+        """Fit to samples that are checked already; `classes_` must be set.
 
-        def score(values: Any, tests: Any) -> Array:
-            given = target, weight, self.classes_, self.scoring
-            return setting_scores(values, tests, *given)
+        Parameters
+        ----------
+        training, target
+            The samples.
+        folds : sequence of (train, test)
+            Positions among them.
+        screened : bool
+            As in `fit_search`.
 
-        def screen(values: Array) -> Array:
-            seen = with_threshold(values, target.codes, weight)
-            return score([seen], [everything])[:, 0]
-
-        spectrum = training.K.spectrum(training.weight)
-        signs = np.column_stack(list(target.signs()))
-        settings = self._settings(spectrum, signs, screen, groups)
-        path = partial(loose_machines, pairs=self.multi_class == "ovo")
-        values = self._out_of_fold(path, settings, training, target, folds)
-        tests = [test for _, test in folds]
-        by_class = [[self.class_values(v, target.n) for v in part] for part in values]
-        scores = score([*map(np.stack, by_class)], tests)
-        fit = partial(self._rows, training, target)
-        best = self._take_best(
-            fit, lambda C: {"C": C}, training, settings, spectrum, scores
-        )
-        means = [self.class_values(v[best].mean(axis=0), target.n) for v in values]
-        mean, tested = np.concatenate(means), np.concatenate(tests)
+        Returns
+        -------
+        ndarray of shape (n, n_classes)
+            Probabilities by models that did not see the sample; NaN where no fold
+            tests it.
+        """
+        values, best = self.fit_search(training, target, folds, screened=screened)
+        weight = _weights(training)
+        means = [part[best].mean(axis=0) for part in self._by_class(values, target)]
+        mean = np.concatenate(means)
+        tested = np.concatenate(values.tests)
         codes, weight = target.codes[tested], weight[tested]
         self.temperature_ = float(temperatures(mean[None], codes, weight)[0])
         proba = probabilities(mean, self.temperature_)
         self.conformity_ = conformity(proba, codes, weight)
-        return self
+        everywhere = np.full((training.size, target.n), np.nan)
+        everywhere[tested] = proba
+        if not training.K.is_sparse:
+            predicted = proba.argmax(axis=1)
+            warn_if_nearly_diagonal(training.K.dense(), predicted, type(self).__name__)
+        return everywhere
+
+    def _by_class(self, values: FoldValues, target: Classes) -> list[Array]:
+        """Values (n_settings, n_test, n_classes) of each fold; one column for two."""
+        return [
+            np.stack([self.class_values(one, target.n) for one in part])
+            for part in values.stacked()
+        ]
+
+    def _scores(
+        self,
+        parts: Sequence[Array],
+        tests: Sequence[np.ndarray],
+        training: Training,
+        target: Classes,
+    ) -> Array:
+        weight = _weights(training)
+        return setting_scores(parts, tests, target, weight, self.classes_, self.scoring)
+
+    def _fold_scores(
+        self, values: FoldValues, training: Training, target: Classes
+    ) -> Array:
+        parts = self._by_class(values, target)
+        return self._scores(parts, values.tests, training, target)
+
+    def _screen(self, training: Training, target: Classes) -> tuple[Array, Screen]:
+        weight = _weights(training)
+        everything = np.arange(training.size)
+
+        def screen(values: Array) -> Array:
+            seen = with_threshold(values, target.codes, weight)
+            return self._scores([seen], [everything], training, target)[:, 0]
+
+        return np.column_stack(list(target.signs())), screen
+
+    def _path(self) -> Path:
+        return partial(loose_machines, pairs=self.multi_class == "ovo")
+
+    def _machine(self, C: float, target: Any, weight: Array | None) -> dict[str, float]:
+        return {"C": C}
 
     def _rows(
         self,
@@ -225,7 +280,7 @@ class SpectrumSVRCV(SpectrumSearch, KernelRegressor):
         targets divided by their standard deviation; six values from 0.1 to 562.
     epsilon : float
         Half the width of the tube, in standard deviations of the targets.
-    gains, combine, n_jobs
+    fixes, gains, combine, n_jobs, kind
         As in `SpectrumSVCCV`.
     cv : int, splitter or iterable, optional
         As in `sklearn.model_selection.GridSearchCV`; five shuffled folds by default.
@@ -298,34 +353,57 @@ class SpectrumSVRCV(SpectrumSearch, KernelRegressor):
         """
         training, target = self._start(X, y, sample_weight)
         folds = cv_folds(self, training, target, groups)
-        path = partial(_regression_path, epsilon=self.epsilon)
+        self.fit_on(training, target, folds, screened=self._random_folds(groups))
+        return self
+
+    def fit_on(
+        self,
+        training: Training,
+        target: Values,
+        folds: Sequence[Fold],
+        *,
+        screened: bool,
+    ) -> Array:
+        """Fit to samples that are checked already; see `SpectrumSVCCV.fit_on`.
+
+        Returns
+        -------
+        ndarray of shape (n, 1)
+            Values by models that did not see the sample.
+        """
+        values, best = self.fit_search(training, target, folds, screened=screened)
+        everywhere = np.full((training.size, 1), np.nan)
+        for test, part in zip(values.tests, values.stacked(), strict=True):
+            everywhere[test] = part[best].mean(axis=0)
+        return everywhere
+
+    def _path(self) -> Path:
+        return partial(_regression_path, epsilon=self.epsilon)
+
+    def _screen(self, training: Training, target: Values) -> tuple[Array, Screen]:
         y, weight = target.y, training.weight
-        spectrum = training.K.spectrum(weight)
         mean, spread = _mean_and_spread(y, weight)
 
         def screen(values: Array) -> Array:
             return _errors(spread * values[:, :, 0] + mean - y, weight, slice(None))
 
-        settings = self._settings(
-            spectrum, (y[:, None] - mean) / spread, screen, groups
-        )
-        values = self._out_of_fold(path, settings, training, target, folds)
-        scores = np.column_stack(
+        return (y[:, None] - mean) / spread, screen
+
+    def _fold_scores(
+        self, values: FoldValues, training: Training, target: Values
+    ) -> Array:
+        return np.column_stack(
             [
-                _errors(part[:, :, 0] - y[test], weight, test)
-                for part, (_, test) in zip(values, folds, strict=True)
+                _errors(part[:, :, 0] - target.y[test], training.weight, test)
+                for part, test in zip(values.stacked(), values.tests, strict=True)
             ]
         )
-        fit = partial(self._rows, training, target)
-        self._take_best(
-            fit,
-            lambda C: {"C": C * spread, "epsilon": self.epsilon * spread},
-            training,
-            settings,
-            spectrum,
-            scores,
-        )
-        return self
+
+    def _machine(
+        self, C: float, target: Values, weight: Array | None
+    ) -> dict[str, float]:
+        _, spread = _mean_and_spread(target.y, weight)
+        return {"C": C * spread, "epsilon": self.epsilon * spread}
 
     def _rows(
         self,
@@ -341,6 +419,10 @@ class SpectrumSVRCV(SpectrumSearch, KernelRegressor):
         )  # fmt: skip
         row = solved_row(trained, problem, self, starts[0] if starts else None)
         return FittedRows([row])
+
+
+def _weights(training: Training) -> Array:
+    return np.ones(training.size) if training.weight is None else training.weight
 
 
 def _regression_path(

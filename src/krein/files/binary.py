@@ -127,8 +127,6 @@ def read_arrays(path: Path) -> dict[str, np.ndarray]:
     with _reading(path, "the .npz file"), zipfile.ZipFile(path) as archive:
         members = archive.infolist()
         require_room(sum(m.file_size for m in members), path, "Split the file.")
-        if any(member.filename.startswith("xl/") for member in members):
-            raise FormatError(path, "is an Excel workbook; save it as .csv")
         for member in members:
             name = member.filename
             with _reading(path, name), archive.open(member) as handle:

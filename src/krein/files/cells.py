@@ -137,16 +137,25 @@ def find_separator(
     """Return the separator that cuts the first lines most evenly.
 
     Of equally even cuts the one with most numbers among its fields is taken; titles
-    and names, which may hold blanks, are no evidence. The suffix .tsv says it.
+    and names, which may hold blanks, are no evidence. The suffix .tsv says it. Where
+    fields may be text (not `numbers`), blanks separate them only if the suffix does not
+    say commas and the header has as many words as the lines below.
     """
     suffixes = [suffix.lower() for suffix in path.suffixes]
     if ".tsv" in suffixes[-2:] and b"\t" in file_head(path):
         return "\t"
     lines = islice(text_lines(path), SAMPLE)
     sample = [(n, text) for n, text in lines if text.strip() and text[0] != "#"]
+    if not numbers and (".csv" in suffixes[-2:] or not _same_words(sample)):
+        candidates = candidates.replace(" ", "")
     scores = {mark: _evenness(sample, mark, numbers) for mark in candidates}
     best = max(scores, key=scores.__getitem__)
     return best if scores[best] > 0 else otherwise
+
+
+def _same_words(sample: list[tuple[Place, str]]) -> bool:
+    """Whether all lines have as many words as the first."""
+    return len({len(text.split()) for _, text in sample}) == 1
 
 
 def _evenness(sample: list[tuple[Place, str]], mark: str, numbers: bool) -> float:
@@ -226,6 +235,16 @@ def column_at(header: Row, title: str) -> int:
         known = ", ".join(map(repr, titles)) + did_you_mean(title, titles)
         raise header.place.error(f"{found}; the titles are {known}")
     return titles.index(title)
+
+
+def can_be_names(texts: Sequence[str]) -> bool:
+    """Whether fields below a title such as "id" are names: all different, none empty.
+
+    Numbers are names if they are whole.
+    """
+    numbers = [text for text in texts if is_number(text)]
+    whole = all(text.lstrip("-").isdigit() for text in numbers)
+    return whole and all(texts) and len(set(texts)) == len(texts)
 
 
 def is_number(text: str) -> bool:

@@ -15,11 +15,15 @@ from krein.files import cells, sources, tables
 from krein.files.cells import Row
 from krein.files.matching import Labels, choose_labels
 from krein.files.sources import FormatError, How, Named, Place, text_lines
+from krein.words import warn_user
 
 _TRUTH = {"true", "false"}
+_NUMBERS_PER_WORD = 4  # from here on words among numbers are taken for mistakes
 _WEIGHT = 5  # a digit and a separator become 8 bytes
 _TITLE = re.compile(r">[ \t]*(\S+).*\n")
 _ODD = re.compile(r"[^\w*.-]|[\d_]")
+_TS_COLON = re.compile(r":(?![^(]*\))")  # not inside of a time stamp
+_TS_PAIR = re.compile(r"\(([^,()]*),([^,()]*)\)")
 _LETTERS = string.ascii_letters.encode() + b"*-."
 
 
@@ -121,9 +125,12 @@ def _stack(series: list[np.ndarray], path: Path) -> np.ndarray | list[np.ndarray
 
 
 def read_ts(path: Path, how: How | None = None) -> Named:
-    """Read a .ts file: channels separated by colons, the label last."""
+    """Read a .ts file: channels separated by colons, the label last.
+
+    Of ``(time, value)`` pairs the values count, in the order of their times.
+    """
     stripped = ((place, text.strip()) for place, text in text_lines(path, _WEIGHT))
-    lines, labelled = sources.without_comments(stripped, "#"), False
+    lines, labelled, timed = sources.without_comments(stripped, "#%"), False, False
     for place, text in lines:
         word, *rest = text.lower().split()
         if word == "@data":
@@ -132,17 +139,18 @@ def read_ts(path: Path, how: How | None = None) -> Named:
             raise place.error("expected a line that begins with @")
         if word == "@attribute":
             raise place.error("this is an .arff file; scipy.io.arff.loadarff reads it")
-        if word == "@timestamps" and rest[:1] == ["true"]:
-            raise place.error("series with time stamps are not supported")
-        if word == "@classlabel":
+        if word == "@timestamps":
+            timed = rest[:1] == ["true"]
+        if word in ("@classlabel", "@targetlabel"):
             labelled = rest[:1] == ["true"]
     series: list[np.ndarray] = []
     labels: list[str] = []
     for place, text in lines:
-        channels = text.split(":")
+        channels = _TS_COLON.split(text)
         if labelled:
             labels.append(channels.pop().strip())
-        rows = [_numbers(channel.split(","), place, 1) for channel in channels]
+        read = _timed_numbers if timed else _plain_numbers
+        rows = [read(channel, place) for channel in channels]
         if not rows or len({row.size for row in rows}) > 1:
             raise place.error("the channels of a series must have one length")
         series.append(rows[0] if len(rows) == 1 else np.stack(rows))
@@ -150,6 +158,24 @@ def read_ts(path: Path, how: How | None = None) -> Named:
             raise place.error(f"has {len(rows)} channels, the first series has others")
     target = cells.as_labels(labels) if labelled else None
     return Named(_stack(series, path), target=target)
+
+
+def _plain_numbers(channel: str, place: Place) -> np.ndarray:
+    return _numbers(channel.split(","), place, 1)
+
+
+def _timed_numbers(channel: str, place: Place) -> np.ndarray:
+    """Values of ``(time,value),(time,value),...``, sorted by time."""
+    pairs = _TS_PAIR.findall(channel)
+    if not pairs or _TS_PAIR.sub("", channel).strip(" ,"):
+        raise place.error("expected pairs (time,value) with commas between them")
+    values = _numbers([value for _, value in pairs], place, 1)
+    times = [time.strip() for time, _ in pairs]
+    if all(map(cells.is_number, times)):
+        order = np.argsort([float(time) for time in times], kind="stable")
+    else:  # dates that begin with the year sort as text
+        order = np.argsort(np.array(times), kind="stable")
+    return values[order]
 
 
 def read_columns(path: Path, how: How) -> Named:
@@ -161,10 +187,9 @@ def read_columns(path: Path, how: How) -> Named:
     header, *rows = cells.text_rows(path, mark)
     _some(rows, path, "rows below the header")
     titles = dict(enumerate(header.texts()))
-    named = len(titles) > 1 and not titles[0]
+    for title in how.drop:
+        titles.pop(cells.column_at(header, title), None)
     labels, note = Named(None), ""
-    if named:
-        del titles[0]
     if how.label_column is not None:
         place = cells.column_at(header, how.label_column)
         titles.pop(place, None)
@@ -173,23 +198,44 @@ def read_columns(path: Path, how: How) -> Named:
         if labels.labelled is not None:
             rows = [rows[k] for k in labels.labelled]
         note = f", {labels.notes[0]}"
+    named = _column_of_names(header, rows, titles, how)
+    if named is not None:
+        titles.pop(named, None)
+        note += f", names from {header.text(named)!r}" if header.text(named) else ""
     columns: list[str] | None = list(titles.values())
     if how.column is not None:
         items: Any = _texts(rows, cells.column_at(header, how.column))
         what, columns = f"{len(rows)} items from column {how.column!r}", None
     elif not titles:
-        raise FormatError(path, "there is no column besides the labels")
+        raise FormatError(path, "there is no column besides names, labels and --drop")
     else:
-        items, what = _items(rows, titles, mark, how.mixed)
-    names = _names_in_front(rows) if named else None
+        items, what = _items(rows, titles, mark, how)
+    names = None if named is None else _names_of(rows, named, header)
     notes = [f"read {what}{note}"]
     return Named(items, names, columns, labels.data, notes, labelled=labels.labelled)
 
 
-def _names_in_front(rows: list[Row]) -> list[str] | None:
-    """Return the first column below an empty title as names, unless it counts rows."""
-    names = sources.unique_names([row.name(0) for row in rows], [r.place for r in rows])
-    return None if tables.is_numbering(names) else names
+def _column_of_names(
+    header: Row, rows: list[Row], titles: dict[int, str], how: How
+) -> int | None:
+    """The column of names: as told, or the first if its title says so."""
+    if how.id_column is not None:
+        return cells.column_at(header, how.id_column)
+    several = len(header.fields) > 1
+    if not several or 0 not in titles or header.text(0) == how.column:
+        return None
+    if not titles[0]:
+        return 0
+    texts = [row.text(0) for row in rows]
+    is_id = titles[0].lower() in cells.NAME_TITLES and cells.can_be_names(texts)
+    return 0 if is_id else None
+
+
+def _names_of(rows: list[Row], place: int, header: Row) -> list[str] | None:
+    """Return a column as names, unless it has no title and counts rows."""
+    texts = [row.name(place) for row in rows]
+    names = sources.unique_names(texts, [row.place for row in rows])
+    return None if not header.text(place) and tables.is_numbering(names) else names
 
 
 def _texts(rows: list[Row], column: int) -> list[str]:
@@ -201,16 +247,25 @@ def _texts(rows: list[Row], column: int) -> list[str]:
 
 
 def _items(
-    rows: list[Row], titles: dict[int, str], mark: str, mixed: bool
+    rows: list[Row], titles: dict[int, str], mark: str, how: How
 ) -> tuple[Any, str]:
     """Return the rows of several columns as vectors or tuples, and what they are."""
     comma = mark != "," and tables.has_decimal_commas(rows)
-    if not mixed:
+    if not how.mixed:
         vectors = [_numbers_in(rows, k, title, comma) for k, title in titles.items()]
         return np.column_stack(vectors), f"{len(rows)} vectors of {len(titles)} columns"
     from krein.kernels.tables import warn_of_identifiers
 
-    columns = [_mixed_column(rows, k, comma) for k in titles]
+    unknown = [title for title in how.numbers if title not in titles.values()]
+    if unknown:
+        raise rows[0].place.error(
+            f"there is no column {unknown[0]!r} to be read as numbers; the columns are "
+            + ", ".join(map(repr, titles.values()))
+        )
+    columns = [
+        _mixed_column(rows, k, title, comma, title in how.numbers)
+        for k, title in titles.items()
+    ]
     warn_of_identifiers(dict(zip(titles.values(), columns, strict=True)))
     categories = sum(any(isinstance(x, str) for x in column) for column in columns)
     gaps = sum(cell is None for column in columns for cell in column)
@@ -228,15 +283,39 @@ def _numbers_in(rows: list[Row], k: int, title: str, comma: bool) -> list[float]
         raise error.in_file(error.path, hint) from None
 
 
-def _mixed_column(rows: list[Row], k: int, comma: bool) -> list[float | str | None]:
-    """Cells as numbers if all of them are, else as text; None where one is missing."""
+def _mixed_column(
+    rows: list[Row], k: int, title: str, comma: bool, insist: bool
+) -> list[float | str | None]:
+    """Cells as numbers if all of them are, else as text; None where one is missing.
+
+    Where a few words stand among numbers, a warning names them; with `insist` they
+    count as missing.
+    """
     texts = [row.text(k) for row in rows]
     missing = [text.lower() in cells.MISSING for text in texts]
-    words = [text for text, gap in zip(texts, missing, strict=True) if not gap]
-    plain = [cells.with_decimal_point(word) for word in words] if comma else words
-    if not all(map(cells.is_number, plain)):
-        if {word.lower() for word in words} <= _TRUTH:  # R, pandas and JSON differ
-            texts = [text.lower() for text in texts]
-        return [None if gap else text for text, gap in zip(texts, missing, strict=True)]
-    found = zip(rows, missing, strict=True)
-    return [None if gap else row.number(k, comma) for row, gap in found]
+    plain = [cells.with_decimal_point(text) for text in texts] if comma else texts
+    known = zip(plain, missing, strict=True)
+    odd = [i for i, (x, gap) in enumerate(known) if not gap and not cells.is_number(x)]
+    if odd and not insist:
+        numbers = len(rows) - sum(missing) - len(odd)
+        if numbers >= _NUMBERS_PER_WORD * len(odd):
+            _warn_of_words(rows, odd, k, title, numbers)
+        words = [None if gap else x for x, gap in zip(texts, missing, strict=True)]
+        if {word.lower() for word in words if word is not None} <= _TRUTH:
+            return [word and word.lower() for word in words]  # R, pandas, JSON differ
+        return list(words)
+    gaps = {*odd, *(i for i, gap in enumerate(missing) if gap)}
+    return [None if i in gaps else row.number(k, comma) for i, row in enumerate(rows)]
+
+
+def _warn_of_words(
+    rows: list[Row], odd: list[int], k: int, title: str, numbers: int
+) -> None:
+    """Warn that few words make categories of a column of numbers, and name them."""
+    found = [f"{rows[i].text(k)!r} in line {rows[i].place.line}" for i in odd[:3]]
+    shown = ", ".join(found) + (f" and {len(odd) - 3} more" if len(odd) > 3 else "")
+    warn_user(
+        f"the column {title!r} has {numbers} numbers and also {shown}: it is read as "
+        "categories, equal or not. --numbers "
+        f"{title} (numbers=[{title!r}]) reads it as numbers, these cells as missing"
+    )

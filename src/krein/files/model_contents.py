@@ -16,23 +16,39 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
-from sklearn.model_selection._search import BaseSearchCV
 from sklearn.utils.validation import check_is_fitted
 
 import krein
 from krein.declarations import Fitted, declared_state
 from krein.files.model_state import state_faults
 from krein.items import plain_items
-from krein.kernels.distances import DoubleCentred, MaxMinus
+from krein.kernels.distances import DoubleCentred, LocallyScaled, MaxMinus
 from krein.kernels.registry import Kernel
+from krein.machines.compact_rows import BoxRows, LandmarkRows
 from krein.machines.new_points import Proxy
 from krein.result import Certificate, History, Result
+from krein.similarity.conversions import Conversion, SettledConversion, Source
+from krein.sklearn_internals import is_search
 from krein.spectrum.decomposition import Spectrum
 from krein.spectrum.fixed_kernel import FixedKernel
 
 TAG = "~"  # says what kind of value a JSON object stands for
 ARRAY_KINDS = "biufU"
-_OWN = (Certificate, DoubleCentred, MaxMinus, Proxy, Result, Spectrum, FixedKernel)
+_OWN = (
+    BoxRows,
+    Certificate,
+    Conversion,
+    DoubleCentred,
+    FixedKernel,
+    LandmarkRows,
+    LocallyScaled,
+    MaxMinus,
+    Proxy,
+    Result,
+    SettledConversion,
+    Source,
+    Spectrum,
+)
 RECORDS: dict[str, Any] = {record.__name__: record for record in _OWN}
 _LEFT_OUT = ("history", "info")  # of a Result: how the solver got there
 PARTS = ("kernel", "center", "scale", "degree")  # of a PlacedKernel
@@ -43,7 +59,29 @@ PARTS = ("kernel", "center", "scale", "degree")  # of a PlacedKernel
 _FOREIGN = {
     "Pipeline": ("sklearn.pipeline", ""),
     "StandardScaler": ("sklearn.preprocessing", "mean_ var_ scale_ n_samples_seen_"),
-    "MinMaxScaler": ("sklearn.preprocessing", "min_ scale_ n_samples_seen_"),
+    "MinMaxScaler": (
+        "sklearn.preprocessing",
+        "min_ scale_ data_min_ data_max_ data_range_ n_samples_seen_",
+    ),
+    "PCA": (
+        "sklearn.decomposition",
+        "mean_ components_ explained_variance_ explained_variance_ratio_ "
+        "singular_values_ noise_variance_ n_components_ n_samples_",
+    ),
+    "SimpleImputer": (
+        "sklearn.impute",
+        "statistics_ indicator_ fit_dtype=_fit_dtype fill_dtype=_fill_dtype",
+    ),
+    "MissingIndicator": (
+        "sklearn.impute",
+        "features_ n_features=_n_features precomputed=_precomputed",
+    ),
+    "ColumnTransformer": (
+        "sklearn.compose",
+        "transformers_ output_indices_ sparse_output_ columns=_columns "
+        "remainder=_remainder n_features=_n_features "
+        "inputs=_transformer_to_input_indices passthrough=_name_to_fitted_passthrough",
+    ),
     "Normalizer": ("sklearn.preprocessing", ""),
     "FunctionTransformer": ("sklearn.preprocessing", ""),
     "MeanOfNearest": ("krein.comparison.yardsticks", "y_"),
@@ -56,6 +94,8 @@ _FOREIGN = {
     "LinearSVC": ("sklearn.svm", "classes_ coef_ intercept_ n_iter_"),
     "LogisticRegression": ("sklearn.linear_model", "classes_ coef_ intercept_ n_iter_"),
 }
+# Classes whose fitted state scikit-learn does not promise to keep between versions.
+UNSTABLE = {"ColumnTransformer", "MissingIndicator", "SimpleImputer"}
 # What the command line notes on a model: names and labels of its training items, the
 # least and largest number between them, and the titles of a table of items.
 _NOTED = {"names": "names", "labels": "names", "range": "numbers", "columns": "names"}
@@ -100,7 +140,7 @@ def kept_params(name: str, params: dict[str, Any]) -> dict[str, Any]:
 def first_unfitted(model: Any) -> str:
     """Name of the class of the first part of a model that is not fitted, or ""."""
     name = type(model).__name__
-    if isinstance(model, BaseSearchCV) and not hasattr(model, "best_estimator_"):
+    if is_search(model) and not hasattr(model, "best_estimator_"):
         return f"{name} (with refit=True)"
     if name == "Pipeline":
         parts = [step for _, step in model.steps if isinstance(step, BaseEstimator)]
@@ -194,10 +234,15 @@ class Writer:
             kept = [f.name for f in fields(value)] if is_dataclass(value) else PARTS
             named = {k: getattr(value, k) for k in kept if k not in _LEFT_OUT}
             return {TAG: "record", "class": name, "fields": self._all(named, where)}
-        if isinstance(value, BaseSearchCV) and not first_unfitted(value):
+        if is_search(value) and not first_unfitted(value):
             return self.encode(value.best_estimator_, f"{where}.best_estimator_")
         if known_class(name) is type(value):
             return self._estimator(value, where)
+        if isinstance(value, slice):
+            parts = [value.start, value.stop, value.step]
+            return {TAG: "slice", "parts": self.encode(parts, where)}
+        if isinstance(value, np.dtype):
+            return {TAG: "dtype", "name": value.str}
         if isinstance(value, partial) and not value.args:
             named = {"params": self._all(value.keywords, where)}
             return {TAG: "partial", "function": self.encode(value.func, where), **named}

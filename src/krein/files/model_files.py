@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import sklearn
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 
@@ -27,6 +28,7 @@ from krein.arrays import require_memory
 from krein.files import model_contents as known
 from krein.files.binary import load_array
 from krein.files.model_state import state_faults
+from krein.files.older_models import OLDEST, upgraded
 from krein.files.sources import readable
 from krein.kernels.registry import Kernel
 from krein.store.files import atomic_write
@@ -99,6 +101,7 @@ def save_model(est: Any, path: str | Path) -> Path:
     tree: dict[str, Any] = {
         "format": _FORMAT,
         "krein": krein.__version__,
+        "scikit-learn": sklearn.__version__,
         "model": writer.encode(est, "model"),
     }
     tree["checksum"] = _checksum(tree, writer.arrays)
@@ -206,17 +209,22 @@ class _Reader:
         if not isinstance(tree, dict) or not isinstance(tree.get("format"), int):
             raise ModelFileError(f"{_TREE} does not say its format")
         self.version = str(tree.get("krein", "unknown"))
-        if tree["format"] != _FORMAT:
-            saved = f"saved by krein {self.version} in file format {tree['format']}"
-            reads = f"this krein ({krein.__version__}) reads format {_FORMAT}"
-            load = f"load it with krein {self.version}, or fit again"
-            raise ModelFileError(f"{saved}; {reads}; {load}")
-        model = self.decode(tree.get("model"))
+        self.sklearn = str(tree.get("scikit-learn", "unknown"))
+        found = tree["format"]
+        if not OLDEST <= found <= _FORMAT:
+            raise ModelFileError(
+                f"saved by krein {self.version} in file format {found}; this krein "
+                f"({krein.__version__}) reads formats {OLDEST} to {_FORMAT}; load it "
+                f"with krein {self.version}, or fit again"
+            )
+        node = tree.get("model")
+        model = self.decode(node if found == _FORMAT else upgraded(node))
         if not isinstance(model, BaseEstimator):
             raise ModelFileError("the file holds no estimator")
         if unfitted := known.first_unfitted(model):
             raise ModelFileError(f"not a whole model: the {unfitted} is not fitted")
-        self._check_sum(tree)
+        if found == _FORMAT:  # older files have no checksum
+            self._check_sum(tree)
         return model
 
     def _check_sum(self, tree: dict[str, Any]) -> None:
@@ -249,6 +257,15 @@ class _Reader:
 
     def _read_tuple(self, node: dict) -> tuple:
         return tuple(self.decode(node["items"]))
+
+    def _read_slice(self, node: dict) -> slice:
+        return slice(*self.decode(node["parts"]))
+
+    def _read_dtype(self, node: dict) -> np.dtype:
+        dtype = np.dtype(str(node["name"]))
+        if dtype.hasobject and dtype != np.dtype(object):
+            raise ModelFileError(f"unknown dtype {node['name']!r}")
+        return dtype
 
     def _read_dict(self, node: dict) -> dict:
         return dict(self.decode(node["items"]))
@@ -293,6 +310,12 @@ class _Reader:
         if cls is None:
             versions = f"(saved by krein {self.version}; this is {krein.__version__})"
             raise ModelFileError(f"unknown class {node['class']!r} {versions}")
+        if cls.__name__ in known.UNSTABLE and self.sklearn != sklearn.__version__:
+            raise ModelFileError(
+                f"a {cls.__name__} saved with scikit-learn {self.sklearn} cannot be "
+                f"loaded with {sklearn.__version__}: install the former, or fit and "
+                "save the model again"
+            )
         estimator = self._unfitted(cls, known.kept_params(cls.__name__, node["params"]))
         state, entries = self._all(node["state"]), known.state_of(cls)
         if state and (faults := state_faults(estimator, state, entries)):

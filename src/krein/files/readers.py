@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
@@ -105,9 +105,10 @@ def read_matrix(
     ----------
     path : path-like
         .npy, .npz, .csv, .tsv (with or without names), .phy / .dist (PHYLIP), .mat,
-        .mtx (Matrix Market), .m8 / .blast / .pairs (query, subject, score); text may
-        be packed by gzip. The format is recognised by content where it can be, else
-        by name. ``-`` is standard input.
+        .mtx (Matrix Market), .m8 / .blast / .pairs (query, subject, score), .parquet,
+        .feather and .xlsx (through pandas), .jsonl; text may be packed by gzip, one
+        file by zip. The format is recognised by content where it can be, else by name.
+        ``-`` is standard input.
     format : str, optional
         "npy", "npz", "csv", "tsv", "phylip", "mat", "mtx" or "pairs" instead.
     separator : str, optional
@@ -116,7 +117,8 @@ def read_matrix(
         Name of the array in a .npz or .mat file with several.
     missing : float, "error" or "distance"
         For pair lists: the score of pairs that are not listed, or a refusal.
-        ``"distance"`` refuses too, but items are at distance 0 from themselves.
+        ``"distance"`` refuses too, but items are at distance 0 from themselves; and
+        distances in one list are the condensed ones of ``pdist``.
     mirror : bool
         In a square matrix without other names above, take a missing entry from the
         other direction; False for new items against training items, which the first
@@ -146,7 +148,8 @@ def read_matrix(
     how = How(cells.as_separator(separator), key, missing, apart=not mirror)
     with sources.readable(path) as file:
         found = choose_format(file, format, matrix=True)
-        return square.complete(_read(found, file, how, matrix=True), file, mirror)
+        read = _read(found, file, how, matrix=True)
+        return square.complete(read, file, mirror, missing == "distance" and mirror)
 
 
 def read_items(
@@ -157,6 +160,9 @@ def read_items(
     key: str | None = None,
     column: str | None = None,
     label_column: str | None = None,
+    id_column: str | None = None,
+    drop: Sequence[str] = (),
+    numbers: Sequence[str] = (),
     skip_unlabelled: bool = False,
 ) -> Named:
     """Read items to compute similarities of.
@@ -166,8 +172,9 @@ def read_items(
     path : path-like
         .fasta / .fa (sequences), .ts and .tsv (series, UCR), .csv (vectors, with or
         without names, or a table with a column of items), .txt (a string per line),
-        .npy and .npz (arrays); text may be packed by gzip. The format is recognised
-        by content where it can be, else by name. ``-`` is standard input.
+        .npy and .npz (arrays), .parquet, .feather and .xlsx (through pandas), .jsonl;
+        text may be packed by gzip, one file by zip. The format is recognised by
+        content where it can be, else by name. ``-`` is standard input.
     format : str, optional
         "fasta", "ts", "ucr", "csv", "lines", "npy" or "npz" instead;
         "table" for rows that mix numbers, text and missing entries (kernel "gower").
@@ -179,6 +186,14 @@ def read_items(
         Title of the column that holds the items, as text.
     label_column : str, optional
         Title of the column that holds labels; without `column` all others are numbers.
+    id_column : str, optional
+        Title of the column that holds names; found by itself where it is the first
+        and called "id", "name" or alike.
+    drop : list of str
+        Titles of columns to leave out.
+    numbers : list of str
+        For rows that mix numbers and text: titles of columns that hold numbers. Other
+        words in them count as missing.
     skip_unlabelled : bool
         Leave out the rows whose label is missing, instead of refusing the table.
 
@@ -201,14 +216,37 @@ def read_items(
     >>> folder.cleanup()
     """
     mark, mixed = cells.as_separator(separator), format == "table"
-    how = How(mark, key, 0.0, column, label_column, skip_unlabelled, mixed)
+    how = How(
+        mark,
+        key,
+        column=column,
+        label_column=label_column,
+        id_column=id_column,
+        drop=_titles(drop, "drop"),
+        numbers=_titles(numbers, "numbers"),
+        skip_unlabelled=skip_unlabelled,
+        mixed=mixed,
+    )
+    if how.numbers and not mixed:
+        raise ValueError(
+            "numbers= (--numbers) is for tables of numbers and text, format='table' "
+            "(--kernel gower); elsewhere every column holds numbers"
+        )
     with sources.readable(path) as file:
-        if mixed or column is not None or label_column is not None:
+        columns = (column, label_column, id_column)
+        if mixed or how.drop or any(title is not None for title in columns):
             return item_files.read_columns(file, how)
         found = choose_format(file, format, matrix=False)
         read = _read(found, file, how, matrix=False)
         notes = read.notes or [f"read {len(read.data)} items ({found.name})"]
         return replace(read, notes=notes)
+
+
+def _titles(given: Sequence[str], name: str) -> tuple[str, ...]:
+    """Titles as a tuple; one text is not a list of them."""
+    if isinstance(given, str):
+        raise TypeError(f"{name} must be a list of titles, got the text {given!r}")
+    return tuple(given)
 
 
 def _read(found: Format, path: Path, how: How, *, matrix: bool) -> Named:

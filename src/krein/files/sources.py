@@ -7,9 +7,10 @@ import os
 import shutil
 import sys
 import tempfile
+import zipfile
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -18,12 +19,14 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from krein.arrays import available_memory, require_memory
+from krein.files.foreign import foreign_kind
 from krein.words import printable
 
 _BLOCK = 1 << 20  # bytes that fit into the caches of a processor
 _LINE_OVERHEAD = 64  # bytes of a Python string beside its characters
 _GZIP, _ZSTANDARD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
 _NEWLINE = ord("\n")
+_LAYERS = 3  # an archive of a workbook, or of UTF-16 text
 _MARK = b"\xef\xbb\xbf"
 _TOO_MUCH = (
     "holds more text than the {:.3g} MB of memory that may be used; split it or raise "
@@ -153,8 +156,12 @@ class How(NamedTuple):
     missing : float, "error" or "distance"
         Score of pairs that are not listed; "distance": none may be absent, and items
         are at 0 from themselves.
-    column, label_column : str or None
-        Titles of the columns of items and of labels.
+    column, label_column, id_column : str or None
+        Titles of the columns of items, of labels and of names.
+    drop : tuple of str
+        Titles of columns that are left out.
+    numbers : tuple of str
+        Titles of columns that hold numbers, whatever else stands in them.
     skip_unlabelled : bool
         Whether rows without a label are left out.
     mixed : bool
@@ -168,6 +175,9 @@ class How(NamedTuple):
     missing: float | Literal["error", "distance"] = 0.0
     column: str | None = None
     label_column: str | None = None
+    id_column: str | None = None
+    drop: tuple[str, ...] = ()
+    numbers: tuple[str, ...] = ()
     skip_unlabelled: bool = False
     mixed: bool = False
     apart: bool = False
@@ -214,17 +224,17 @@ def called(names: Names, k: int) -> str:
 def readable(path: str | os.PathLike) -> Iterator[Path]:
     """Give a regular file to read; ``-`` is standard input, kept in a temporary one.
 
-    Devices and pipes are refused: they may never end, and cannot be looked at twice.
+    What readers do not take as it is (an archive, a workbook) is written anew in a
+    temporary folder. Devices and pipes are refused: they may never end, and cannot be
+    looked at twice.
     """
     if str(path) == "-":
         with tempfile.TemporaryDirectory() as folder:
             kept = Path(folder) / "stdin"
             with open(kept, "xb") as handle:
                 shutil.copyfileobj(sys.stdin.buffer, handle)
-            try:
-                yield kept
-            except FormatError as error:
-                raise error.in_file("standard input") from None
+            with _plain(kept, "standard input") as file:
+                yield file
         return
     path = Path(path)
     shown = printable(str(path))
@@ -234,7 +244,33 @@ def readable(path: str | os.PathLike) -> Iterator[Path]:
         raise IsADirectoryError(f"{shown} is not a file but a folder")
     if not path.is_file():
         raise FormatError(path, "is a device or a pipe; pass - for standard input")
-    yield path
+    with _plain(path, path) as file:
+        yield file
+
+
+@contextmanager
+def _plain(path: Path, shown: str | os.PathLike) -> Iterator[Path]:
+    """Give the file, or a plain one made of it; errors are about the one shown."""
+    with ExitStack() as stack:
+        file = path
+        for _ in range(_LAYERS):
+            with open(file, "rb") as raw:
+                kind = foreign_kind(file, raw.read(8))
+            if kind is None:
+                break
+            folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+            try:
+                file = kind.rewrite(file, folder)
+            except MemoryError as error:
+                raise TooLargeError(shown, str(error)) from None
+            except (ValueError, OSError, RuntimeError, zipfile.BadZipFile) as error:
+                raise FormatError(shown, str(error)) from None
+        try:
+            yield file
+        except FormatError as error:
+            if file == Path(shown):
+                raise
+            raise error.in_file(shown) from None
 
 
 def _blocks(path: Path) -> Iterator[bytes]:
@@ -302,13 +338,13 @@ def text_lines(path: Path, weight: int = 1) -> Iterator[Line]:
 
 
 def without_comments(lines: Iterable[Line], mark: str) -> Iterator[Line]:
-    """Yield the lines that are neither empty nor begin with a mark."""
-    return (line for line in lines if line[1].strip() and line[1][0] != mark)
+    """Yield the lines that are neither empty nor begin with one of the marks."""
+    return (line for line in lines if line[1].strip() and line[1][0] not in mark)
 
 
 def decoded(block: bytes, first: Place) -> Iterator[Line]:
     """Yield the lines of a block as text, up to the first that is none."""
-    if first.line == 1 and block[:2] in (b"\xff\xfe", b"\xfe\xff"):
+    if first.line == 1 and block[:2] in (b"\xff\xfe", b"\xfe\xff"):  # inside gzip
         raise first.error("this is UTF-16 text; save it as UTF-8")
     for number, raw in enumerate(block.split(b"\n")[:-1], start=first.line or 1):
         place = Place(first.path, number)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from array import array
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -16,6 +17,14 @@ from krein.files.cells import Row
 from krein.files.sources import FormatError, How, Named, Names, Place, unique_names
 
 _SHOWN = {"\t": "tab", " ": "blanks"}
+# Titles above a column of names, beside those of `cells.NAME_TITLES`.
+_CORNERS = cells.NAME_TITLES | frozenset(
+    "sample samples subject patient compound molecule substance species site plot gene "
+    "protein sequence spectrum wavelength wavenumber frequency m/z mz cell strain key "
+    "code identifier no nr no. nr. #".split()
+)
+_FEWEST_EVEN = 4  # numbers in even steps (400, 405, ...) that are a header
+_FEWEST_RISING = 8  # numbers that rise in any steps, by chance in 1 of 40 320 rows
 
 
 def _is_header(first: Row, second: Row | None = None) -> bool:
@@ -51,6 +60,11 @@ class _Parsed(NamedTuple):
     places: list[Place]
     first_is_name: bool
     bare: int
+
+    def without_first(self) -> _Parsed:
+        """The rows below the first, which was a header."""
+        values, first, places, first_is_name, bare = self
+        return _Parsed(values[1:], first[1:], places[1:], first_is_name, bare)
 
 
 def _parse(rows: Iterable[Row], comma: bool, first_is_name: bool | None) -> _Parsed:
@@ -113,34 +127,102 @@ def read_table(path: Path, how: How, *, matrix: bool = True) -> Named:
     if not start:
         raise FormatError(path, "the file is empty; expected a matrix of numbers")
     comma = mark != "," and has_decimal_commas(start)
-    header = None
+    header, above, guessed = None, start[0], False
     if _is_header(start[0], *start[1:2]):
+        header = start.pop(0)
+    elif guessed := _is_header_of_numbers(start):
         header = start.pop(0)
     if not start:
         raise FormatError(path, "there are names but no numbers", line=1)
-    named = True if header and _has_corner(header, start[0]) else None
+    named = True if header and _has_corner(header, start[0], matrix) else None
     parsed = _parse(chain(start, rows), comma, named)
-    read = _assemble(parsed, header, path, matrix)
+    if header is None and matrix and not how.apart and _is_square_below(parsed, above):
+        guessed, header, parsed = True, above, parsed.without_first()
+    read = _assemble(parsed, header, path, matrix, guessed)
     shape = " x ".join(map(str, read.data.shape))
     shown = _SHOWN.get(mark, repr(mark))
     note = f"read {shape} numbers, {read.notes[0]}, separator {shown}"
-    return replace(read, notes=[note + (", decimal commas" if comma else "")])
+    notes = [note + (", decimal commas" if comma else "")]
+    if guessed:
+        first = ", ".join(map(repr, above.texts()[:3]))
+        where = f"line {above.place.line} ({first}, ...)"
+        notes.append(f"{where} is taken for a header, not for an item")
+    return replace(read, notes=notes)
 
 
-def _has_corner(header: Row, row: Row) -> bool:
+def _is_header_of_numbers(start: Sequence[Row]) -> bool:
+    """Whether the first row is a title and numbers as names: wavelengths, m/z, bits.
+
+    Its first field is text, its numbers are all different. With a title that is known,
+    or above names that are numbers, it is enough that they are whole, or rise (or fall)
+    as those of no other row do. Below an unknown word they must rise as well in even
+    steps, or for long.
+    """
+    first, *others = start
+    corner, *numbers = first.texts()
+    if not others or cells.is_number_or_missing(corner) or len(numbers) < 2:
+        return False
+    if not all(map(cells.is_number, numbers)) or len(set(numbers)) < len(numbers):
+        return False
+    if corner.lower() in cells.NAME_TITLES:
+        return True
+    alone = _is_ordered(numbers) and not any(_is_ordered(r.texts()[1:]) for r in others)
+    names = [row.text(0) for row in others]
+    if all(map(cells.is_number, names)) or corner.lower() in _CORNERS:
+        return alone or _are_whole(numbers)
+    if len(numbers) >= _FEWEST_RISING:
+        return alone
+    steps = np.diff([float(text) for text in numbers])
+    even = len(numbers) >= _FEWEST_EVEN and np.ptp(steps) <= 1e-9 * np.abs(steps).max()
+    unlike = not re.search(r"\d", corner) and all(re.search(r"\d", x) for x in names)
+    other = _are_whole(numbers) and not any(_are_whole(r.texts()[1:]) for r in others)
+    return alone and bool(even or (unlike and other))
+
+
+def _is_ordered(texts: Sequence[str]) -> bool:
+    """Whether fields are numbers that only rise or only fall."""
+    if not all(map(cells.is_number, texts)) or len(texts) < 2:
+        return False
+    steps = np.diff([float(text) for text in texts])
+    return bool((steps > 0).all() or (steps < 0).all())
+
+
+def _are_whole(texts: Sequence[str]) -> bool:
+    return all(text.lstrip("+-").isdigit() for text in texts)
+
+
+def _is_square_below(parsed: _Parsed, above: Row) -> bool:
+    """Whether the rows below the first are a square matrix with names beside it."""
+    n, width = parsed.values.shape
+    if n < 3 or n != width or not parsed.first_is_name or 0 in above.quoted:
+        return False
+    titles = above.names()[1:]
+    if len(set(titles)) < len(titles) or not _are_whole(titles):
+        return False
+    return parsed.bare == 0 or set(titles) == set(parsed.first[1:])
+
+
+def _has_corner(header: Row, row: Row, matrix: bool) -> bool:
     """Whether the header leaves a place above a column of names."""
     shorter = len(row.fields) - len(header.fields)
-    return shorter == 1 or (shorter == 0 and len(row.fields) > 1 and not header.text(0))
+    if shorter != 0 or len(row.fields) < 2:
+        return shorter == 1
+    title = header.text(0).lower()
+    numbered = all(map(cells.is_number, header.texts()[1:]))
+    return not title or (numbered and title in _CORNERS and not matrix)
 
 
-def _assemble(parsed: _Parsed, header: Row | None, path: Path, matrix: bool) -> Named:
+def _assemble(
+    parsed: _Parsed, header: Row | None, path: Path, matrix: bool, guessed: bool
+) -> Named:
     """Decide what the first column and the first row are."""
     values, names, numbered = parsed.values, None, False
     titles = header.names() if header else []
     (n, width), corner = values.shape, ""
-    if matrix:
+    is_id = _is_id(parsed, titles, matrix)
+    if matrix and not is_id:
         _refuse_mixed(parsed, header)
-    if parsed.first_is_name or (matrix and _is_id(parsed, titles)):
+    if parsed.first_is_name or is_id:
         names, values = unique_names(parsed.first, parsed.places), values[:, 1:]
         if len(titles) == width:
             corner, *titles = titles
@@ -160,7 +242,8 @@ def _assemble(parsed: _Parsed, header: Row | None, path: Path, matrix: bool) -> 
         raise header.place.error(has)
     unique_names(titles, [header.place] * len(titles))
     if matrix and n == values.shape[1]:
-        return _square(values, names, titles, numbering=not corner)
+        free = not corner or (guessed and corner.lower() not in cells.NAME_TITLES)
+        return _square(values, names, titles, numbering=free)
     where = "names from first row" + (" and column" if names else "")
     return Named(values, names, titles, notes=[where])
 
@@ -198,12 +281,15 @@ def _refuse_mixed(parsed: _Parsed, header: Row | None) -> None:
         raise places[odd[0]].error(f"expected a number, got {texts[odd[0]]!r}", column)
 
 
-def _is_id(parsed: _Parsed, titles: list[str]) -> bool:
-    """Whether a first column of numbers names the rows of a square matrix."""
+def _is_id(parsed: _Parsed, titles: list[str], matrix: bool) -> bool:
+    """Whether a first column of numbers names the rows, by its title or those above."""
     n, width = parsed.values.shape
-    named = titles[:1] and titles[0].lower() in cells.NAME_TITLES
-    fits = named or set(titles[1:]) == set(parsed.first)
-    return bool(fits) and len(titles) == width == n + 1
+    if len(titles) != width or width < 2:
+        return False
+    named = titles[0].lower() in cells.NAME_TITLES
+    if matrix:
+        return width == n + 1 and (named or set(titles[1:]) == set(parsed.first))
+    return bool(titles[0]) and named and cells.can_be_names(parsed.first)
 
 
 def is_numbering(values: Sequence[str] | np.ndarray) -> bool:

@@ -10,14 +10,12 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import nullcontext
 from functools import partial
 from math import ceil, isqrt
 from typing import Any
 
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
-from threadpoolctl import threadpool_limits
 
 import krein
 from krein.arrays import available_memory, parse_bytes
@@ -28,6 +26,7 @@ from krein.similarity.matrix import evaluate
 from krein.store.blocks import BlockStore, Tiling
 from krein.store.files import check_writable, locked
 from krein.store.fingerprint import fingerprint
+from krein.threads import in_job, threads_for, threads_of_job
 from krein.words import progress_bar
 
 # Per job: one block in work with temporaries of the kernel, two waiting to be written.
@@ -97,7 +96,8 @@ def kernel_matrix(
     budget = _block_budget(n_rows, n_columns, memory_limit, to_file=out is not None)
     size = max(1, isqrt(budget // (8 * _BLOCKS_PER_JOB * n_jobs)))
     if out is None and n_jobs == 1 and not progress and size >= max(n_rows, n_columns):
-        return evaluate(kernel, X, Y)
+        with threads_for(n_rows, n_columns):
+            return evaluate(kernel, X, Y)
     pieces = ceil(max(n_rows, n_columns) / isqrt(2 * _TILES_PER_JOB * n_jobs))
     tiling = Tiling(n_rows, n_columns, min(size, pieces, _LARGEST_BLOCK), symmetric)
     results = partial(_results, kernel, (X, Y), n_jobs, progress)
@@ -120,13 +120,11 @@ def _results(
     label = kernel.name if isinstance(kernel, Kernel) else "kernel"
     total = sum(map(tiling.pairs_of, tiling))
     done = total - sum(map(tiling.pairs_of, blocks))
-    # One thread of BLAS per job: jobs that each use all cores get in each other's way.
-    # For processes joblib sees to it, and looking for the libraries here takes 15 ms.
-    limit = threadpool_limits(1) if threads and n_jobs > 1 else nullcontext()
+    limit = threads_of_job(n_jobs, tiling.size)
     bar = progress_bar(label, total, done=done, show=progress)
     parts = (map(take, items, block) for block in blocks)
-    jobs = (delayed(evaluate)(kernel, *part) for part in parts)
-    with limit, bar as advance:
+    jobs = (delayed(in_job)(limit, evaluate, kernel, *part) for part in parts)
+    with bar as advance:
         for block, numbers in zip(blocks, parallel(jobs), strict=True):
             yield numbers
             advance(tiling.pairs_of(block))

@@ -9,26 +9,29 @@ through `krein.Kernel.fit` on training data.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial, wraps
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import _num_samples
 
 from krein.items import take
 from krein.kernels.registry import register_kernel
+from krein.similarity.conversions import (
+    NEIGHBORS,
+    POINTWISE,
+    distinct_items,
+    doubly_centred,
+    local_scales,
+    locally_scaled,
+    median_gamma,
+    median_multiple,
+)
+from krein.sklearn_internals import num_samples
 
 Distance = Callable[..., np.ndarray]
 
-POINTWISE: dict[str, Callable[[np.ndarray, float], np.ndarray]] = {
-    "exponential": lambda D, gamma: np.exp(-gamma * D),
-    "gaussian": lambda D, gamma: np.exp(-gamma * D**2),
-    "inverse": lambda D, gamma: 1.0 / (1.0 + gamma * D),
-    "negative": lambda D, gamma: -gamma * D,
-}
-FITTED = ("centred", "max")
 _MEDIAN_ITEMS = 300
 
 
@@ -38,7 +41,7 @@ def check_items(X: Any, name: str = "X") -> int:
         raise TypeError(
             f"{name} must be a list of items, got one {type(X).__name__}; pass [{name}]"
         )
-    n = int(_num_samples(X))
+    n = int(num_samples(X))
     if n < 1:
         raise ValueError(f"{name} has no items; at least one is required")
     return n
@@ -177,9 +180,33 @@ class DoubleCentred:
         """Turn distances into similarities."""
         rows = self._means(X, distance)
         columns = rows if same_items(X, Y) else self._means(Y, distance)
-        # Row and column means are added first: the sum is symmetric to the last bit.
-        shift = rows[:, None] + columns[None, :]
-        return 0.5 * (shift - D**2 - self.row_means.mean())
+        return doubly_centred(D, rows, columns, self.row_means.mean())
+
+
+@dataclass(frozen=True, eq=False)
+class LocallyScaled:
+    """``exp(-gamma d(x, y)^2 / (s_x s_y))``, s the distance to a near training item.
+
+    `scales` are those of the training items, `distinct` says which of these are no
+    copy of an earlier one; only they count as neighbours.
+    """
+
+    items: Any = field(repr=False)
+    distinct: np.ndarray = field(repr=False)
+    scales: np.ndarray = field(repr=False)
+
+    def _scales(self, X: Any, distance: Distance) -> np.ndarray:
+        if same_items(X, self.items):
+            return self.scales
+        return local_scales(distance(X, self.items)[:, self.distinct], NEIGHBORS)
+
+    def __call__(
+        self, D: np.ndarray, X: Any, Y: Any, distance: Distance, gamma: float
+    ) -> np.ndarray:
+        """Turn distances into similarities."""
+        rows = self._scales(X, distance)
+        columns = rows if same_items(X, Y) else self._scales(Y, distance)
+        return locally_scaled(D, rows, columns, gamma)
 
 
 def similarity_of(
@@ -198,12 +225,14 @@ def similarity_of(
         Y may be None.
     **own
         Parameters of the distance.
-    gamma : float or "median"
-        Factor of the distance; the word is settled by `Kernel.fit`.
+    gamma : float or str
+        Factor of the distance. ``"median"`` makes the width of the similarity the
+        median distance of training items, ``"3 median"`` three of them; `Kernel.fit`
+        settles it.
     similarity : str
         ``"exponential"`` exp(-gamma d), ``"gaussian"`` exp(-gamma d^2), ``"inverse"``
-        1 / (1 + gamma d), ``"negative"`` -gamma d; by `Kernel.fit` also ``"max"`` and
-        ``"centred"``.
+        1 / (1 + gamma d), ``"negative"`` -gamma d; by `Kernel.fit` also ``"max"``,
+        ``"centred"`` and ``"local"``.
 
     Returns
     -------
@@ -212,28 +241,16 @@ def similarity_of(
     if not (isinstance(gamma, int | float | np.number) and 0 < gamma < np.inf):
         raise ValueError(f"gamma must be a positive number, got {gamma!r}")
     D = partial(distance, **own)
+    if isinstance(similarity, LocallyScaled):
+        return similarity(D(X, Y), X, Y, D, float(gamma))
     if isinstance(similarity, MaxMinus | DoubleCentred):
         return float(gamma) * similarity(D(X, Y), X, Y, D)
     if not isinstance(similarity, str) or similarity not in POINTWISE:
         raise ValueError(
-            f"similarity must be one of {', '.join(POINTWISE)} (max and centred need "
-            f"training data: krein.Kernel(...).fit), got {similarity!r}"
+            f"similarity must be one of {', '.join(POINTWISE)} (max, centred and local "
+            f"need training data: krein.Kernel(...).fit), got {similarity!r}"
         )
     return POINTWISE[similarity](D(X, Y), float(gamma))
-
-
-def median_gamma(D: np.ndarray, similarity: Any = "exponential") -> float:
-    """Return 1 / median distance between items, 1 / (2 median^2) for a Gaussian.
-
-    Parameters
-    ----------
-    D : ndarray of shape (n, n)
-        Distances between training items.
-    similarity : str
-        The form that gamma is for.
-    """
-    middle = median_distance(D)
-    return 0.5 / middle**2 if similarity == "gaussian" else 1.0 / middle
 
 
 def distance_kernel(name: str, form: str = "exponential", **facts: Any) -> Callable:
@@ -271,10 +288,31 @@ def distance_kernel(name: str, form: str = "exponential", **facts: Any) -> Calla
         about, *source = str(inspect.getdoc(distance)).partition("\n\nReferences\n")
         _, *shared = str(inspect.getdoc(similarity_of)).partition("\ngamma :")
         kernel.__doc__ = "".join([about, *shared, *source])
-        known = {"distance": distance, "order": _order, **facts}
-        return register_kernel(name, kernel, **_settled_by(distance, form), **known)
+        settled = _settled_by(distance, form)
+        settled["resolve"] |= facts.get("resolve", {})  # words of its own parameters
+        known = {"distance": distance, "order": _order, **facts, **settled}
+        return register_kernel(name, kernel, **known)
 
     return decorate
+
+
+class Medians(Mapping[str, Callable[..., float]]):
+    """Words for gamma, "median" and its multiples, and what settles each."""
+
+    def __init__(self, settle: Callable[..., float]) -> None:
+        self._settle = settle
+
+    def __getitem__(self, word: str) -> Callable[..., float]:
+        width = median_multiple(word)
+        if width is None:
+            raise KeyError(word)
+        return partial(self._settle, width)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(("median",))  # of endlessly many
+
+    def __len__(self) -> int:
+        return 1
 
 
 def _settled_by(distance: Distance, form: str) -> dict[str, Any]:
@@ -284,9 +322,17 @@ def _settled_by(distance: Distance, form: str) -> dict[str, Any]:
         own = {k: v for k, v in params.items() if k not in ("gamma", "similarity")}
         return distance(X, **own)
 
-    def median(X: Any, params: Mapping[str, Any]) -> float:
+    def median(width: float, X: Any, params: Mapping[str, Any]) -> float:
         similarity = params.get("similarity", form)
-        return median_gamma(training_distances(some_items(X), params), similarity)
+        if similarity == "local" or isinstance(similarity, LocallyScaled):
+            return 1.0  # it has a scale of its own
+        D = training_distances(some_items(X), params)
+        return median_gamma(D, similarity, width)
+
+    def local(X: Any, params: Mapping[str, Any]) -> LocallyScaled:
+        D = training_distances(X, params)
+        distinct = distinct_items(D)
+        return LocallyScaled(X, distinct, local_scales(D[:, distinct], NEIGHBORS))
 
     def largest(X: Any, params: Mapping[str, Any]) -> MaxMinus:
         return MaxMinus(float(training_distances(X, params).max()))
@@ -294,8 +340,8 @@ def _settled_by(distance: Distance, form: str) -> dict[str, Any]:
     def centred(X: Any, params: Mapping[str, Any]) -> DoubleCentred:
         return DoubleCentred(X, np.mean(training_distances(X, params) ** 2, axis=1))
 
-    forms = {"max": largest, "centred": centred}
-    resolve = {"gamma": {"median": median}, "similarity": forms}
+    forms = {"max": largest, "centred": centred, "local": local}
+    resolve = {"gamma": Medians(median), "similarity": forms}
     return {"resolve": resolve, "by_name": {"gamma": "median"}}
 
 
@@ -306,19 +352,6 @@ def some_items(X: Any) -> Any:
         return X
     chosen = np.random.default_rng(0).choice(n, _MEDIAN_ITEMS, replace=False)
     return take(X, np.sort(chosen))
-
-
-def median_distance(D: np.ndarray) -> float:
-    """Median of the positive distances between different items; 1 if there are none.
-
-    Copies of an earlier item are left out: where most pairs are at distance 0 the
-    others still have a scale, and weights of samples equal repetition.
-    """
-    new = ~np.tril(D == 0, k=-1).any(axis=1)
-    D = D[np.ix_(new, new)]
-    pairs = D[np.triu_indices_from(D, k=1)]
-    pairs = pairs[pairs > 0]
-    return float(np.median(pairs)) if pairs.size else 1.0
 
 
 def _order(similarity: Any, **own: Any) -> int:

@@ -7,13 +7,14 @@ Signs here are always those that make the form positive.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from math import ceil, comb
+from typing import Any
 
 import numpy as np
 import scipy.linalg
 from scipy.spatial.distance import cdist
-from scipy.special import xlogy
 from sklearn.metrics import pairwise
 from sklearn.preprocessing import PolynomialFeatures
 from sklearn.utils.extmath import row_norms
@@ -25,6 +26,7 @@ from krein.kernels.registry import register_kernel
 _FEW_FEATURES = 4
 # Squared distances below this share of |x|^2 + |y|^2 lose digits in the product form.
 _CLOSE = 1e-4
+_PANEL = 1 << 17  # entries of a panel of rows that stays in the cache: 1 MB
 _MOST_MONOMIALS = 20_000
 _cpd_kernel = partial(register_kernel, input="vectors", definiteness="cpd")
 
@@ -44,15 +46,62 @@ def squared_distances(X: Array, Y: Array | None) -> Array:
     -------
     ndarray of shape (n_X, n_Y)
     """
+    return radial_kernel(X, Y, lambda D: None)
+
+
+def radial_kernel(X: Any, Y: Any, phi: Callable[[Array], object]) -> Array:
+    """Return a function of squared distances, by panels of rows that fit the cache.
+
+    Parameters
+    ----------
+    X, Y : array-like of shape (n_X, d), (n_Y, d)
+        Items; None for Y is X.
+    phi : callable
+        Changes squared distances into values of the kernel, in place.
+
+    Returns
+    -------
+    ndarray of shape (n_X, n_Y)
+    """
     X, Y = pairwise.check_pairwise_arrays(X, Y, dtype=np.float64)
-    if X.shape[1] <= _FEW_FEATURES:
-        return cdist(X, Y, metric="sqeuclidean")
-    A, B = X - Y.mean(axis=0), Y - Y.mean(axis=0)
-    x2, y2 = (row_norms(part, squared=True) for part in (A, B))
-    D = pairwise.euclidean_distances(A, B, squared=True)
-    rows, columns = np.nonzero(D < _CLOSE * np.add.outer(x2, y2))
-    D[rows, columns] = row_norms(X[rows] - Y[columns], squared=True)
-    return D
+    out = np.empty((X.shape[0], Y.shape[0]))
+    fill = _by_differences(Y) if X.shape[1] <= _FEW_FEATURES else _by_products(Y)
+    step = max(1, _PANEL // Y.shape[0])
+    for i in range(0, X.shape[0], step):
+        panel = out[i : i + step]
+        fill(X[i : i + step], panel)
+        phi(panel)
+    return out
+
+
+_Fill = Callable[[Array, Array], object]
+
+
+def _by_differences(Y: Array) -> _Fill:
+    """Distances to Y, pair by pair."""
+    return lambda X, out: cdist(X, Y, metric="sqeuclidean", out=out)
+
+
+def _by_products(Y: Array) -> _Fill:
+    """Distances to Y by one product, ``[-2x, |x|^2, 1] [y, 1, |y|^2]'``."""
+    centre = Y.mean(axis=0)
+    B = Y - centre
+    y2 = row_norms(B, squared=True)
+    right = np.column_stack([B, np.ones(y2.size), y2]).T
+    largest = y2.max()
+
+    def fill(X: Array, out: Array) -> None:
+        A = X - centre
+        x2 = row_norms(A, squared=True)
+        np.matmul(np.column_stack([-2.0 * A, x2, np.ones(x2.size)]), right, out=out)
+        # Few pairs are close: a bound on |y|^2 finds them and some more.
+        near = np.flatnonzero(out < _CLOSE * (x2 + largest)[:, None])
+        rows, columns = np.divmod(near, y2.size)
+        close = out[rows, columns] < _CLOSE * (x2[rows] + y2[columns])
+        rows, columns = rows[close], columns[close]
+        out[rows, columns] = row_norms(X[rows] - Y[columns], squared=True)
+
+    return fill
 
 
 def thin_plate_order(exponent: float) -> int:
@@ -94,17 +143,24 @@ def thin_plate_kernel(X, Y=None, *, exponent=3):
     """
     if not exponent > 0:
         raise ValueError(f"exponent must be positive, got {exponent!r}")
-    D = squared_distances(X, Y)
+    return radial_kernel(X, Y, partial(_polyharmonic, exponent=exponent))
+
+
+def _polyharmonic(D: Array, exponent: float) -> None:
+    """Turn squared distances into the values of the kernel, in place."""
     if exponent % 2 == 0:
-        D = 0.5 * xlogy(D ** (exponent // 2), D)
+        logarithm = np.log(np.where(D == 0.0, 1.0, D))  # 0 log 0 is 0
+        if exponent != 2:
+            D **= exponent // 2
+        D *= logarithm
+        D *= 0.5
     elif exponent == 3:  # powers take ten times as long as a root
         D *= np.sqrt(D)
     else:
         D **= 0.5 * exponent
     if thin_plate_order(exponent) % 2:
         np.negative(D, out=D)
-    D += 0.0  # no negative zeros on the diagonal
-    return D
+        D += 0.0  # no negative zeros on the diagonal
 
 
 @_cpd_kernel("multiquadric", order=lambda c, power: ceil(power))
@@ -141,7 +197,13 @@ def multiquadric_kernel(X, Y=None, *, c=1.0, power=0.5):
             "c must be positive, and power positive and not an integer, got "
             f"c={c!r}, power={power!r}"
         )
-    return (-1.0) ** ceil(power) * (c * c + squared_distances(X, Y)) ** power
+    return radial_kernel(X, Y, partial(_multiquadric, c=c, power=power))
+
+
+def _multiquadric(D: Array, c: float, power: float) -> None:
+    D += c * c
+    D **= power
+    D *= (-1.0) ** ceil(power)
 
 
 # --------------------------------------------------------------------------------------

@@ -14,8 +14,9 @@ from scipy.spatial.distance import cdist, pdist, squareform
 from sklearn.metrics import pairwise
 from sklearn.utils.extmath import row_norms, safe_sparse_dot
 
-from krein.kernels.distances import median_distance, same_items, some_items
+from krein.kernels.distances import same_items, some_items
 from krein.kernels.registry import register_kernel
+from krein.similarity.conversions import median_distance
 from krein.store.blocks import Block, Tiling
 
 _TILE = 256  # it stays in the cache until it is truncated and mirrored

@@ -14,7 +14,7 @@ cuts; a small linear program over them gives the next weights and the lower boun
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -26,8 +26,10 @@ from krein.machines.box import BalancedBox
 from krein.machines.libsvm import solve_dual
 from krein.machines.svm_dual import SVMDual
 from krein.result import Certificate, Result
+from krein.spectrum.decomposition import Spectrum
 
 _SVM_TOL = 1e-8
+_NOT_PSD = 1e-8  # negative eigenvalue of a kernel, relative to its largest one
 _PATIENCE = 40  # cuts without a smaller gap: rounding allows no more
 
 
@@ -82,13 +84,26 @@ class MKLWeights:
         return float(np.min(alpha.sum() - 0.5 * bends + self.costs)) - spread
 
 
+def check_psd(K: Array, name: str) -> None:
+    """Raise if a kernel is clearly not positive semidefinite."""
+    values = Spectrum.exact(K).eigenvalues
+    if values[0] < -_NOT_PSD * max(float(values[-1]), 1e-300):
+        raise ValueError(
+            f"{name} is not positive semidefinite: its smallest eigenvalue is "
+            f"{values[0]:.3g}, its largest {values[-1]:.3g}. Clip or flip it first "
+            "(fix='clip' of MKLSVC, krein.SpectrumTransformer), or use krein.ProxySVC"
+        )
+
+
 def kernel_weights(
     problem: MKLWeights,
+    x0: Array | None = None,
     *,
     tol: float = 1e-6,
     max_iter: int = 500,
     cuts: Sequence[Array] = (),
     scale: float | None = None,
+    callback: Callable[[Iterate], bool | None] | None = None,
 ) -> Result:
     """Minimise phi over the simplex, with both bounds at every step.
 
@@ -101,6 +116,8 @@ def kernel_weights(
     ----------
     problem : MKLWeights
         Kernels, costs and domain.
+    x0 : ndarray of shape (n_kernels,), optional
+        First weights, on the simplex; equal unless given.
     tol : float
         Gap between the bounds to reach, relative to `scale`.
     max_iter : int
@@ -110,6 +127,8 @@ def kernel_weights(
         other kernels.
     scale : float, optional
         Unit of the relative gap: |phi - min c| unless given.
+    callback : callable, optional
+        See `krein.machines._loop.run`.
 
     Returns
     -------
@@ -118,14 +137,15 @@ def kernel_weights(
         (solution of the dual), ``bound`` (its value, the lower bound) and ``cuts``
         (points of Q with a positive multiplier).
     """
-    return run(_iterates(problem, list(cuts), scale), tol=tol, max_iter=max_iter)
+    iterates = _iterates(problem, x0, list(cuts), scale)
+    return run(iterates, tol=tol, max_iter=max_iter, callback=callback)
 
 
 def _iterates(
-    problem: MKLWeights, points: list[Array], scale: float | None
+    problem: MKLWeights, x0: Array | None, points: list[Array], scale: float | None
 ) -> Iterator[Iterate]:
     p = len(problem.kernels)
-    weights = np.full(p, 1.0 / p)
+    weights = np.full(p, 1.0 / p) if x0 is None else x0
     table = [problem.cut(alpha) for alpha in points]
     best, best_weights, above = np.inf, weights, 0.0
     least, idle = np.inf, 0

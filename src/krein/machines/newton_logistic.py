@@ -15,7 +15,7 @@ the matrix of the Laplace approximation of Gaussian processes (Rasmussen and Wil
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 import scipy.linalg
@@ -244,6 +244,7 @@ def krein_gd(
     largest: float,
     tol: float = 1e-9,
     max_iter: int = 100_000,
+    callback: Callable[[Iterate], bool | None] | None = None,
 ) -> Result:
     """Descend along the gradient without its leading K: one product a step.
 
@@ -260,7 +261,7 @@ def krein_gd(
         Coefficients to start from, zeros by default.
     largest : float
         Largest eigenvalue of W^1/2 K W^1/2, or a bound on it.
-    tol, max_iter
+    tol, max_iter, callback
         See `krein.machines._loop.run`.
 
     Returns
@@ -272,7 +273,7 @@ def krein_gd(
     bend = (0.25 if problem.n_columns == 1 else 0.5) * max(largest, 0.0)
     eta = 1.0 / (problem.alpha + bend / problem.total)
     iterates = _krein_gd(problem, A, eta * problem.alpha)
-    return run(iterates, tol=tol, max_iter=max_iter)
+    return run(iterates, tol=tol, max_iter=max_iter, callback=callback)
 
 
 def _krein_gd(problem: IndefiniteLogistic, A: Array, share: float) -> Iterator[Iterate]:

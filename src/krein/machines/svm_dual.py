@@ -27,11 +27,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from sklearn.svm import _libsvm
 
 from krein.arrays import Array, extended_product, power_of_two, product_and_error
 from krein.machines.box import BalancedBox
 from krein.result import Certificate
+from krein.sklearn_internals import libsvm
 
 _EPS = float(np.finfo(np.float64).eps)
 # A one-class machine whose optimum is 0 (the origin is inside) has no objective to be
@@ -353,8 +353,8 @@ def run_libsvm(
 
     Through SVC().fit the checks of a kernel that is checked take longer than this.
     """
-    _libsvm.set_verbosity_wrap(0)
-    support, _, _, coef, b, *_, steps = _libsvm.fit(
+    libsvm.set_verbosity_wrap(0)
+    support, _, _, coef, b, *_, steps = libsvm.fit(
         np.ascontiguousarray(K), np.ascontiguousarray(target), kernel="precomputed",
         svm_type=svm_type, **options,
     )  # fmt: skip

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 import scipy.linalg
@@ -34,11 +35,17 @@ from krein.similarity.tiles import TiledMatrix
 _MAX_STEPS = 200
 # Shares of the tolerance that are aimed at, inside and on the bounds: the last steps
 # cost little, and decision values err like the root of the gap at worst.
-_AIM, _ON_BOUNDS = 1e-6, 1e-2
-_EPS = float(np.finfo(np.float64).eps)
-# From this many items on those near the margin are solved for, told by one of so many.
-_MANY, _SAMPLE, _ROUGH = 50_000, 8, 1e-4
-_NEAR, _ROUNDS = 5, 2  # one of so many items is near; what a round misses the next has
+_AIM = 1e-6
+_ON_BOUNDS = 1e-2
+_FREE = 3  # times as many variables as features may be on no bound to be solved for
+_MANY = 50_000  # items from which on only those near the margin are variables
+_SAMPLE = 8  # one of so many items is in the sample that tells which are near
+# Below this relative gap F'Ya is computed anew in each step: its rounding, added up
+# over the steps, would be seen.
+_EXACT = 1e-6
+_ROUGH = 1e-4  # relative gap of the sample's solution
+_NEAR = 5  # one of so many items is near
+_ROUNDS = 2  # what a round misses the next has
 
 
 def linear_svm(
@@ -69,9 +76,8 @@ def linear_svm(
         b.
     """
     whole = TallSVM(features, domain, np.zeros(features.shape[1]))
-    max_iter = min(max_iter, _MAX_STEPS)
     found = _near_the_margin(whole, tol, max_iter)
-    return found or _settled(whole, whole.solve(_AIM * tol, max_iter), tol)
+    return found or _settled(whole, whole.solve(_AIM * tol, max_iter), tol, max_iter)
 
 
 @dataclass(frozen=True)
@@ -100,13 +106,20 @@ class TallSVM:
 
     def solve(self, tol: float, max_iter: int) -> Result:
         """Run the interior-point method; ``info["state"]`` is its last point."""
-        return run(self._steps(), tol=tol, max_iter=max_iter)
+        return run(self._steps(), tol=tol, max_iter=min(max_iter, _MAX_STEPS))
 
     def _steps(self) -> Iterator[Iterate]:
         state: State | None = self._start()
         while state is not None:  # else the system is singular to rounding
-            yield self._certified(state)
+            iterate = self._certified(state)
+            yield iterate
+            if iterate.certificate.relative < _EXACT:
+                state = state._replace(v=self._weights(state.a))
             state = self._newton(state)
+
+    def _weights(self, a: Array) -> Array:
+        """F'Ya, those on their bounds included."""
+        return self.features.transpose_dot(self.domain.y * a) + self.fixed
 
     def _start(self) -> State:
         """Start in the middle of the box, with w = 0, slacks near 1.
@@ -115,7 +128,7 @@ class TallSVM:
         slacks, as large as the box, and costs twice the steps.
         """
         a, (n, r) = self.domain.middle(), self.features.shape
-        v = self.features.transpose_dot(self.domain.y * a) + self.fixed
+        v = self._weights(a)
         s, u, z = np.ones(n), np.zeros(r), np.zeros(n)
         return State(a, s, s + 1.0, u, z, 0.0, v)
 
@@ -200,8 +213,10 @@ def _near_the_margin(
         result = replace(
             result, n_iter=steps, info={"state": _joined(state, a, near, z, domain)}
         )
-        found = _settled(whole, result, tol)
-        if found[0].converged:
+        found = _settled(whole, result, tol, max_iter)
+        # More variables help where some were put on a wrong bound, not against
+        # rounding.
+        if found[0].converged or found[0].is_solved_to_rounding(tol):
             return found
     return None
 
@@ -225,28 +240,79 @@ def _has_interior(domain: BalancedBox) -> bool:
 # ------------------------------------------------------------------- the last point
 
 
-def _settled(whole: TallSVM, result: Result, tol: float) -> tuple[Result, float]:
+class Evaluated(NamedTuple):
+    """A point of the box, its weights, value and gap."""
+
+    a: Array
+    w: Array
+    value: float
+    certificate: Certificate
+
+    def is_within(self, tol: float) -> bool:
+        """Whether the gap is, but for what is counted for rounding."""
+        return self.certificate.relative - self.certificate.rounding <= tol
+
+
+def _settled(
+    whole: TallSVM, result: Result, tol: float, max_iter: int
+) -> tuple[Result, float]:
     """Put on their bounds the variables that tend there, where the gap allows it."""
     state: State = result.info["state"]
     found = _evaluated(whole, snapped(whole.domain, state))
-    if found[-1].relative > _ON_BOUNDS * tol:
+    if found.certificate.relative > _ON_BOUNDS * tol:
+        found = _evaluated(whole, _polished(whole, found))
+    if found.certificate.relative > _ON_BOUNDS * tol:
         inside = _evaluated(whole, state.a)
-        found = min(found, inside, key=lambda point: point[-1].value)
-    a, w, value, certificate = found
-    # Rounding may stop it further on.
-    status = certificate.status(tol, out_of_steps=result.status == "max_iter")
+        found = min(found, inside, key=lambda point: point.certificate.value)
+    # What only rounding keeps above `tol` is not helped by more steps.
+    out_of_steps = result.n_iter >= max_iter and not found.is_within(tol)
+    status = found.certificate.status(tol, out_of_steps=out_of_steps)
     solved = replace(
-        result, x=a, value=value, certificate=certificate, status=status, info={"w": w}
+        result,
+        x=found.a,
+        value=found.value,
+        certificate=found.certificate,
+        status=status,
+        info={"w": found.w},
     )
     return solved, state.b
 
 
-def _evaluated(whole: TallSVM, a: Array) -> tuple[Array, Array, float, Certificate]:
-    """A point of the box, its weights, value and gap, rounding counted."""
+def _polished(whole: TallSVM, point: Evaluated) -> Array:
+    """Solve for the few variables that are on no bound: their margins are 1."""
+    features, domain = whole.features, whole.domain
+    free = np.flatnonzero((point.a > 0.0) & (point.a < domain.upper))
+    if not 0 < free.size <= _FREE * (features.shape[1] + 1):
+        return point.a
+    y, F = domain.y[free], features.rows(free)
+    signed = y[:, None] * F
+    border = np.append(y, 0.0)
+    system = np.vstack([np.column_stack([signed @ signed.T, y]), border])
+    missing = domain.balance - float(domain.y @ point.a)
+    right = np.append(1.0 - signed @ point.w, missing)
+    step = scipy.linalg.lstsq(system, right, check_finite=False)[0][:-1]
+    a = point.a.copy()
+    a[free] = np.clip(a[free] + step, 0.0, domain.upper[free])
+    return a
+
+
+def _evaluated(whole: TallSVM, a: Array) -> Evaluated:
+    """Evaluate and certify a point of the box.
+
+    The primal value is that at the numbers w, whatever they are: only ``F w`` and the
+    hinges are rounded there. With e the error of w = F'Ya the sum of Fenchel and Young
+    gains ``|e|^2 / 2``, and the dual value, where w stands for F'Ya, is off by
+    ``|w| |e|`` (twice, for weights that `box_gap` stretches).
+    """
     features, a = whole.features, whole.domain.rebalance(a)
     w = features.transpose_dot(whole.domain.y * a)
     value = float(a.sum()) - 0.5 * float(w @ w)
-    # Both products are sums: rounded like their magnitudes (Higham, Mary, 2019).
-    spread = _EPS * (4.0 + np.sqrt(features.shape).sum())
-    gap = box_gap(whole.domain, a, features @ w, spread * features.magnitude(a))
-    return a, w, value, _gap(gap, value)
+    missed, error = features.errors(a, w)
+    off = float(np.linalg.norm(missed))
+    outputs = features @ w
+    gap = box_gap(whole.domain, a, outputs, error)
+    gap += off * (2.0 * float(np.linalg.norm(w)) + 0.5 * off)
+    plain = whole.domain.gap(a, 1.0 - whole.domain.y * outputs)
+    certificate = _gap(gap, value)
+    rounding = certificate.relative - _gap(plain, value).relative
+    return Evaluated(a, w, value, replace(certificate, rounding=max(0.0, rounding)))

@@ -9,30 +9,36 @@ Newton steps on the set s of margin violators, line 17,
     [lam I + Phi_ss, Q_s; Q_s', 0] [a_s; b] = [y_s; 0],     P = QR,
 
 halved until the objective does not rise (lines 22 to 28), until s is that of the step
-before (line 32).
+before (line 32). With ``b_beta`` (section 6.2: beta = 0) steps are those of (18), and a
+is in the space of all ``P'a = 0``, all of whose entries may differ from zero.
 
 As printed means: line 32 also ends the run after a halved step, where the point need
 not be the optimum; line 17 is singular where Q_s lacks full rank; above 500 samples a
 run on the first half hands over its violators only. `krein.CPDSVC` mends all three.
-Not as printed: (17) exchanges P and P', line 17 does not; line 33 needs R of full rank,
-the text (section 6.1) says the pseudo-inverse; sample weights w are krein's. The
-variant without polynomials (section 6.2), whose (18) has a minus sign too many, is
-``CPDSVC(polynomial="zero", solver="published")``.
+Not as printed: (17) exchanges P and P', line 17 does not; (18) has a minus sign too
+many, with which it gives minus the solution; line 33 needs R of full rank, the text
+(section 6.1) says the pseudo-inverse; sample weights w are krein's.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any
+from functools import cached_property
+from typing import Any, Literal
 
 import numpy as np
+import scipy.linalg
 
 from krein.arrays import Array
+from krein.kernels.splines import orthonormal_range
 from krein.machines._loop import Iterate
 from krein.machines.cpd import CPDProblem
 from krein.machines.losses import SquaredHinge
-from krein.published.solver import check_positive, matrix_and_labels, solver
+from krein.published.checks import check, matrix_and_labels
+from krein.published.proxy_svm import Callback
+from krein.published.solver import solver
+from krein.published.updated_factor import UpdatedFactor
 from krein.result import Certificate, Result
 
 _RECURSE = 500  # line 2
@@ -55,6 +61,11 @@ class CPDMatrices:
         Regularisation.
     weight : ndarray of shape (n,)
         Sample weights.
+    b_beta : bool
+        Leave the polynomials out, section 6.2.
+    factor : {"fresh", "updated"}
+        Of the matrix of (18): a new one each step, or that of the step before with the
+        updates of appendix B.
     """
 
     Phi: Array
@@ -62,6 +73,8 @@ class CPDMatrices:
     y: Array
     lam: float
     weight: Array
+    b_beta: bool = False
+    factor: Literal["fresh", "updated"] = "fresh"
 
     def first_half(self) -> CPDMatrices:
         """Return the problem of line 4."""
@@ -85,6 +98,8 @@ class CPDMatrices:
     def newton(self, s: np.ndarray) -> tuple[Array, Array]:
         """Return (a, b) that minimise the objective if s are the violators."""
         a, r, Qs = np.zeros(self.y.size), self.Q.shape[1], self.Q[s]
+        if self.b_beta:
+            return self._without_polynomials(s), np.zeros(r)
         if s.size < r or (r > 0 and np.linalg.matrix_rank(Qs) < r):
             raise np.linalg.LinAlgError
         shifted = self.Phi[np.ix_(s, s)] + np.diag(self.lam / self.weight[s])
@@ -93,27 +108,74 @@ class CPDMatrices:
         a[s] = solution[: s.size]
         return a, solution[s.size :]
 
-    def dual(self, c: Array) -> float:
-        """Lower bound of the optimum, ``2 lam y'c - lam c'Phi c - lam^2 sum c^2 / w``.
+    @cached_property
+    def _null(self) -> Array:
+        """P_perp of (18): an orthonormal basis of the a with Q'a = 0."""
+        full, _ = np.linalg.qr(self.Q, mode="complete")
+        return full[:, self.Q.shape[1] :]
 
-        For c with ``y * c >= 0`` and ``Q'c = 0``: the full Newton step where its signs
-        are right.
+    @cached_property
+    def _updated(self) -> UpdatedFactor:
+        return UpdatedFactor(self.Phi, self.Q, self.lam, self.weight)
+
+    def _without_polynomials(self, s: np.ndarray) -> Array:
+        """Right-hand side of (18), without its minus sign."""
+        pull = self.Phi[s].T @ (self.weight[s] * self.y[s])
+        if self.factor == "updated":
+            return self._updated.solve(s, pull)
+        rows = self.Phi[s] * np.sqrt(self.weight[s])[:, None]
+        H = self._null.T @ (self.lam * self.Phi + rows.T @ rows) @ self._null
+        factor = scipy.linalg.cho_factor(H)
+        return self._null @ scipy.linalg.cho_solve(factor, self._null.T @ pull)
+
+    @cached_property
+    def _energy(self) -> tuple[Array, bool]:
+        """Factor of the kernel of the space without polynomials."""
+        return scipy.linalg.cho_factor(self._null.T @ self.Phi @ self._null)
+
+    def dual(self, step: Array, f: Array) -> float:
+        """Lower bound of the optimum, ``2 lam y'c - lam c'Kc - lam^2 sum c^2 / w``.
+
+        For c with ``y * c >= 0`` and ``Q'c = 0``, K = Phi: the full Newton step where
+        its signs are right. Without polynomials K is the kernel of the smaller space
+        and c need not be orthogonal to Q: the residuals of the outputs `f` do.
         """
+        if self.b_beta:
+            slack = np.maximum(1.0 - self.y * f, 0.0)
+            c = self.y * self.weight * slack / self.lam
+            inner = self._null.T @ (self.Phi @ c)
+            try:
+                energy = float(inner @ scipy.linalg.cho_solve(self._energy, inner))
+            except np.linalg.LinAlgError:  # not definite to rounding: no bound
+                return 0.0
+        else:
+            c, energy = step, float(step @ (self.Phi @ step))
         if np.any(self.y * c < 0.0):
             return 0.0  # the loss is not negative
         linear = 2.0 * float(self.y @ c) - self.lam * float(c * c @ (1.0 / self.weight))
-        return self.lam * (linear - float(c @ (self.Phi @ c)))
+        return self.lam * (linear - energy)
+
+    def slip(self, a: Array, b: Array) -> float:
+        """What ``Q'a = 0`` misses, in the units of the objective."""
+        missed = np.abs(self.Q.T @ a)
+        return 2.0 * self.lam * float(np.abs(b) @ missed)
 
 
 def as_printed(
-    problem: CPDProblem, *, tol: float, max_iter: int, start: Any = None
+    problem: CPDProblem,
+    *,
+    tol: float,
+    max_iter: int,
+    start: Any = None,
+    b_beta: bool = False,
 ) -> Result:
     """Run Algorithm 1 on the problem of an estimator, in place of `cpd_newton`.
 
     In these coordinates (K positive semidefinite, Q orthonormal) the iterates are those
-    on the raw kernel; without polynomials line 17 gives the solution of (18). There are
-    no warm starts: `start` is not used. Status "converged" also needs the gap `tol`: a
-    run that ended by line 32 above it is "stalled".
+    on the raw kernel; without polynomials line 17 gives the solution of (18), and with
+    `b_beta` all samples are in the first step (line 2). There are no warm starts:
+    `start` is not used. Status "converged" also needs the gap `tol`: a run that ended
+    by line 32 above it is "stalled".
     """
     if not isinstance(problem.loss, SquaredHinge):
         raise ValueError(
@@ -122,7 +184,7 @@ def as_printed(
         )
     loss, K = problem.loss, problem.K.dense()
     matrices = CPDMatrices(K, problem.null, loss.y, problem.lam, loss.weight)
-    result = algorithm_1(matrices, max_iter=max_iter)
+    result = algorithm_1(matrices, max_iter=max_iter, recurse=not b_beta)
     c, b = result.x, result.info["beta"]
     info = {"c": c, "b": b, "image": K @ c}
     return result.certified(result.certificate, tol, x=np.append(c, b), info=info)
@@ -132,13 +194,16 @@ Point = tuple[Array, Array]
 
 
 @solver(tol=0.0, max_iter=200, keep="last")
-def algorithm_1(problem: CPDMatrices) -> Iterator[Iterate]:
+def algorithm_1(problem: CPDMatrices, *, recurse: bool = True) -> Iterator[Iterate]:
     """Run Algorithm 1 and say how good its last point is.
 
     Parameters
     ----------
     problem : CPDMatrices
         Kernel, polynomials, labels, regularisation.
+    recurse : bool
+        Lines 2 to 5: start from the violators of the first half above 500 samples. Not
+        with ``b_beta``.
 
     Returns
     -------
@@ -154,7 +219,9 @@ def algorithm_1(problem: CPDMatrices) -> Iterator[Iterate]:
         yield _iterate(problem, point, bound)
         first = value == np.inf
         try:
-            s = _first_violators(problem) if first else problem.violators(*point)
+            s = problem.violators(*point)
+            if first:
+                s = _first_violators(problem, recurse and not problem.b_beta)
             step = problem.newton(s)
         except np.linalg.LinAlgError:
             yield _iterate(problem, point, bound, stop="diverged")
@@ -163,7 +230,7 @@ def algorithm_1(problem: CPDMatrices) -> Iterator[Iterate]:
         if new is None:
             return
         point, value = new, problem.value(*new)
-        bound = max(bound, problem.dual(step[0]))
+        bound = max(bound, problem.dual(step[0], problem.outputs(*point)))
         if np.array_equal(problem.violators(*point), s):
             yield _iterate(problem, point, bound, stop="converged")
 
@@ -181,9 +248,9 @@ def _halved(
     return None
 
 
-def _first_violators(problem: CPDMatrices) -> np.ndarray:
+def _first_violators(problem: CPDMatrices, recurse: bool) -> np.ndarray:
     """Lines 2 to 8: all samples, or the violators of the first half."""
-    if problem.y.size <= _RECURSE:
+    if problem.y.size <= _RECURSE or not recurse:
         return np.arange(problem.y.size)
     half = algorithm_1(problem.first_half())
     if half.status == "diverged":
@@ -193,13 +260,21 @@ def _first_violators(problem: CPDMatrices) -> np.ndarray:
 
 def _iterate(problem: CPDMatrices, point: Point, bound: float, **how: Any) -> Iterate:
     value = problem.value(*point)
-    gap = max(0.0, value - bound)
+    gap = max(0.0, value - bound) + problem.slip(*point)
     certificate = Certificate("gap", gap, gap / max(value, 1e-300))
     return Iterate(point[0], value, certificate, bound, info={"beta": point[1]}, **how)
 
 
 def walder_algorithm_1(
-    Phi: Any, y: Any, P: Any = None, *, lam: float = 1.0, max_iter: int = 200
+    Phi: Any,
+    y: Any,
+    P: Any = None,
+    *,
+    lam: float = 1.0,
+    b_beta: bool = False,
+    factor: Literal["fresh", "updated"] = "fresh",
+    max_iter: int = 200,
+    callback: Callback | None = None,
 ) -> Result:
     """Algorithm 1 of Walder and Chapelle (2007), as printed, for the c.p.d. SVM.
 
@@ -215,8 +290,21 @@ def walder_algorithm_1(
         Polynomials at the items; constants unless given.
     lam : float
         Regularisation.
+    b_beta : bool
+        The paper's b_beta, "enforce beta = 0": leave the polynomials out of f (section
+        6.2, steps (18)). There is no recursion then (line 2). The paper does so where
+        the data are linearly separable; ``krein.CPDSVC(polynomial="separable")`` is
+        that rule.
+    factor : {"fresh", "updated"}
+        With `b_beta`, how the matrix of (18) is factored: anew in each step, or by
+        expansions and rank-one updates (appendix B). Iterates are the same but for
+        rounding, which is more with updates. In NumPy they do not pay: 1.3 to 3 times
+        the processor seconds at 300 to 1500 items (``benchmarks/algorithm_1.py``).
     max_iter : int
         Newton steps.
+    callback : callable, optional
+        As in `spgm`. There is no ``x0`` and no ``tol``: the start is that of lines 2 to
+        11, the stop that of line 32.
 
     Returns
     -------
@@ -236,13 +324,43 @@ def walder_algorithm_1(
     >>> result.status, bool(result.certificate.relative < 1e-9)
     ('converged', True)
     """
+    check(lam=lam, b_beta=b_beta, factor=factor)
+    check(max_iter=max_iter, callback=callback)
+    if factor == "updated" and not b_beta:
+        raise ValueError(
+            "factor='updated' is for b_beta=True, appendix B updates the factor of "
+            "(18); use factor='fresh'"
+        )
     Phi, y = matrix_and_labels(Phi, y, "Phi")
-    lam = check_positive("lam", lam)
-    n = y.size
-    P = np.ones((n, 1)) if P is None else np.asarray(P, dtype=float)
+    P = _polynomials(P, y.size)
+    Q, G = orthonormal_range(P)  # line 33's pseudo-inverse, also where R is singular
+    if b_beta and Q.shape[1] == y.size:
+        raise ValueError(
+            f"b_beta=True leaves only f = 0: the polynomials P take up all dimensions "
+            f"of {y.size} items; give fewer polynomials or more items"
+        )
+    ones = np.ones(y.size)
+    problem = CPDMatrices(Phi, Q, y, float(lam), ones, bool(b_beta), factor)
+
+    def on_given(iterate: Iterate) -> Iterate:
+        return replace(iterate, info={"beta": G @ iterate.info["beta"]})
+
+    result = algorithm_1(
+        problem,
+        max_iter=max_iter,
+        callback=None if callback is None else lambda one: callback(on_given(one)),
+    )
+    return replace(result, info={"beta": G @ result.info["beta"]})
+
+
+def _polynomials(P: Any, n: int) -> Array:
+    if P is None:
+        return np.ones((n, 1))
+    P = np.asarray(P)
     if P.ndim != 2 or P.shape[0] != n:
         raise ValueError(f"P must have shape ({n}, n_polynomials), got {P.shape}")
-    Q, R = np.linalg.qr(P)
-    problem = CPDMatrices(Phi, Q, y, lam, np.ones(n))
-    result = algorithm_1(problem, max_iter=max_iter)
-    return replace(result, info={"beta": np.linalg.pinv(R) @ result.info["beta"]})
+    if P.dtype.kind not in "biuf":
+        raise ValueError(f"P must hold numbers, got {P.dtype}")
+    if not np.isfinite(P).all():
+        raise ValueError("P must hold finite numbers, got NaN or infinity")
+    return P.astype(float)

@@ -48,7 +48,8 @@ import numpy as np
 from krein.arrays import Array
 from krein.machines._loop import Iterate
 from krein.machines.logistic import IndefiniteLogistic
-from krein.published.solver import check_choice, solver
+from krein.published.checks import check
+from krein.published.solver import solver
 from krein.result import Certificate
 from krein.spectrum.decomposition import Spectrum
 
@@ -65,7 +66,11 @@ class CCCPSettings:
         The inner loop ends when F_k changes by at most this: 1 for CCICP-GD and SGD-I,
         0.0001 for CCCP-GD and CCICP-SGD.
     stochastic : bool
-        Use the gradient of one random sample, drawn by weight, eq. (12).
+        Use the gradient of one random sample, eq. (12).
+    batch : int
+        Random samples per stochastic step. The paper names mini-batches and uses one
+        sample; the mean of several takes its place in (12). They are drawn with
+        replacement, by weight.
     eta : float
         Step length, 0.02 as printed. On data with large eigenvalues it exceeds
         2 / L_F and overflows.
@@ -88,6 +93,7 @@ class CCCPSettings:
 
     epsilon: float = 1.0
     stochastic: bool = False
+    batch: int = 1
     eta: float = 0.02
     decay: float = 0.8
     reset_eta: bool = True
@@ -95,6 +101,11 @@ class CCCPSettings:
     tau: float | None = None
     max_inner: int = 1000
     equations: Literal["corrected", "printed"] = "corrected"
+
+    def __post_init__(self) -> None:
+        check(epsilon=self.epsilon, batch=self.batch, eta=self.eta, decay=self.decay)
+        check(reset_eta=self.reset_eta, step=self.step, tau=self.tau)
+        check(max_inner=self.max_inner, equations=self.equations)
 
 
 CCCP_DEFAULTS = {
@@ -149,8 +160,7 @@ def cccp_logistic(
 
 
 def _check_settings(settings: CCCPSettings, problem: IndefiniteLogistic) -> None:
-    """Refuse unknown equations, and printed ones beyond the paper's model."""
-    check_choice("equations", settings.equations, ("corrected", "printed"))
+    """Refuse printed equations beyond the paper's model."""
     weighted = problem.weight is not None
     beyond = problem.n_columns > 1 or weighted or problem.fit_intercept
     if settings.equations == "printed" and beyond:
@@ -159,6 +169,12 @@ def _check_settings(settings: CCCPSettings, problem: IndefiniteLogistic) -> None
             "intercept; use equations='corrected', or fit_intercept=False with two "
             "classes"
         )
+
+
+def least_shift(eigenvalues: Array) -> float:
+    """Tau of the decomposition unless it is given: 1.1 |mu_min|, and not zero."""
+    size = float(np.abs(eigenvalues).max())
+    return max(1.1 * -float(eigenvalues.min()), 1e-6 * size)
 
 
 class _Procedure:
@@ -176,8 +192,7 @@ class _Procedure:
         self.mu, self.V = mu, spectrum.eigenvectors
         self.root = np.sqrt(problem.column_weight)
         size = float(np.abs(mu).max())
-        least = max(1.1 * -float(mu.min()), 1e-6 * size)
-        tau = least if settings.tau is None else settings.tau
+        tau = least_shift(mu) if settings.tau is None else settings.tau
         self.inner = 0  # inner steps so far
         self.plus = np.maximum(mu, 0.0) + tau
         self.minus = np.maximum(-mu, 0.0) + tau
@@ -254,11 +269,11 @@ class _Procedure:
         return Z, eta
 
     def _gradient(self, Z: Array) -> Array:
-        """Gradient of g, of all samples or of one drawn by weight."""
+        """Gradient of g, of all samples or of few drawn by weight."""
         problem = self.problem
         ridge = problem.alpha * self.plus * Z
         if self.settings.stochastic:
-            return ridge - self._one_sample(Z)
+            return ridge - self._few_samples(Z)
         H = self.outputs(Z)
         G = problem.scores(H + problem.intercept(H))
         if self.settings.equations == "printed":
@@ -266,19 +281,19 @@ class _Procedure:
             return ridge - self.V.T @ (y * (problem.K @ (y * G))) / problem.total
         return ridge - self.mu * (self.V.T @ (self.root * G)) / problem.total
 
-    def _one_sample(self, Z: Array) -> Array:
-        """K_j (t_j - p_j) of a random j, in O(n) without intercept."""
+    def _few_samples(self, Z: Array) -> Array:
+        """Mean of K_j (t_j - p_j) over random j, in O(n) each without intercept."""
         problem, j = self.problem, self._draw()
         outputs = (self.V[j] @ (self.mu * Z)) / self.root[j]
         if problem.fit_intercept:
             outputs = outputs + problem.intercept(self.outputs(Z))
         G = problem.targets[j] - problem.probabilities(outputs)
-        return self.mu * (self.V[j].T @ (G / self.root[j]))
+        return self.mu * (self.V[j].T @ (G / self.root[j])) / j.size
 
     def _draw(self) -> np.ndarray:
         weight = self.problem.weight
         share = None if weight is None else weight / self.problem.total
-        return self.random.choice(self.V.shape[0], size=1, p=share)
+        return self.random.choice(self.V.shape[0], size=self.settings.batch, p=share)
 
     def _majoriser(self, Z: Array, linear: Array) -> float:
         """F_k up to a constant."""

@@ -4,8 +4,7 @@ Objective, signs and scaling as in `krein.published.gradient_methods`. As f is c
 its maximiser lies in ``{b in Q1 : g_k'(b - a_k) >= 0}`` for the gradient g_k at every
 point a_k tried; the next point is the analytic centre of this polytope. Ying et al.
 (2009), section 4.3, describe the method. The cuts are those of f itself, which they
-showed to be differentiable; the 2007 paper smoothed it first, by a formula that it does
-not print.
+showed to be differentiable, or with ``smoothing`` those of the 2007 paper's objective.
 
 The upper bound of max f is the gap of the SVM on the kernel K*(a_k), as in the paper.
 It need not become small at centres, which stay inside: it may stay above `tol` though f
@@ -34,7 +33,11 @@ class _TooThinError(Exception):
 
 @proxy_solver
 def accpm(
-    problem: ProxySVM, x0: Array | None = None, *, domain: Domain = "cut"
+    problem: ProxySVM,
+    x0: Array | None = None,
+    *,
+    smoothing: float = 0.0,
+    domain: Domain = "cut",
 ) -> Iterator[Iterate]:
     """Analytic centre cutting planes (ACCPM) for the proxy-kernel SVM.
 
@@ -47,7 +50,10 @@ def accpm(
     problem : ProxySVM
         The problem.
     x0 : ndarray of shape (n,), optional
-        Start, inside the box; the centre of Q1 unless given.
+        Start, moved inside the box; the centre of Q1 unless given.
+    smoothing : float
+        Above 0 the smoothed objective of Luss and d'Aspremont (2007); see
+        `krein.published.smoothing.SmoothedProxySVM`.
     domain : {"cut", "paper"}
         ``"paper"``: the first polytope is Q1 as printed; ``"cut"``: Q1 cut by a bound
         on all solutions.
@@ -60,7 +66,7 @@ def accpm(
         become too thin for double precision. With ``stop="change"`` the objective at
         the centres is watched, which goes up and down.
     """
-    f = Oracle(on_domain(problem, domain))
+    f = Oracle(on_domain(problem, domain), smoothing)
     polytope, most = _Polytope(f.problem.domain), 3 * problem.box.n
     a = polytope.domain.middle()  # class sums are equal, and no bound is near
     if x0 is not None:

@@ -30,7 +30,8 @@ import scipy.linalg
 from krein.arrays import Array
 from krein.machines._loop import Iterate
 from krein.machines.box import BalancedBox, QuadraticModel
-from krein.published.solver import solver
+from krein.published.checks import check
+from krein.published.solver import infeasibility, solver
 from krein.result import Certificate
 
 
@@ -58,15 +59,20 @@ class IndefiniteDual:
         return 0.5 * float(a.sum() + a @ gradient)
 
     def certificate(self, a: Array, gradient: Array) -> Certificate:
-        """Maximal violating pair (Keerthi et al., 2001): 0 exactly at KKT points."""
+        """Maximal violating pair (Keerthi et al., 2001): 0 exactly at KKT points.
+
+        A point outside the box is none: what it misses counts, relative to C.
+        """
         violation = self.domain.violation(a, gradient)
-        return Certificate("stationarity", violation, violation)
+        outside = infeasibility(self.domain, a) / float(self.domain.upper.max())
+        worst = max(violation, outside)
+        return Certificate("stationarity", worst, worst)
 
 
 @solver(tol=1e-4, max_iter=10_000)
 def tdca(
     problem: IndefiniteDual,
-    start: Array | None = None,
+    x0: Array | None = None,
     *,
     block: int = 64,
     mu: float = 1e-6,
@@ -82,8 +88,8 @@ def tdca(
     ----------
     problem : IndefiniteDual
         The dual.
-    start : ndarray of shape (n,), optional
-        Feasible starting point, zeros by default.
+    x0 : ndarray of shape (n,), optional
+        Start, projected onto the box; 0 unless given.
     block : int
         Size of B. Two is SMO; larger blocks let BLAS work.
     mu : float
@@ -96,8 +102,9 @@ def tdca(
         ``value`` is the maximised dual, the certificate the maximal violating pair, of
         which ``tol=1e-4`` is the largest; ``max_iter=10_000`` counts blocks.
     """
+    check(block=block, mu=mu)
     domain = problem.domain
-    a = np.zeros(domain.n) if start is None else start
+    a = np.zeros(domain.n) if x0 is None else domain.project(x0)
     gradient = problem.gradient(a)
     while True:
         yield Iterate(a, problem.value(a, gradient), problem.certificate(a, gradient))
@@ -203,7 +210,7 @@ class PrimalDC:
 
 
 @solver(tol=1e-4, max_iter=300)
-def dc_primal(problem: PrimalDC) -> Iterator[Iterate]:
+def dc_primal(problem: PrimalDC, x0: Array | None = None) -> Iterator[Iterate]:
     """IKSVM-DC: DCA on the SVM primal with a raw indefinite kernel, and extrapolation.
 
     Xu, Xue, Chen, Wang (2017): minimise
@@ -217,6 +224,8 @@ def dc_primal(problem: PrimalDC) -> Iterator[Iterate]:
     ----------
     problem : PrimalDC
         The primal.
+    x0 : ndarray of shape (n + 1,), optional
+        Start (x, b0) in the coordinates of `PrimalDC`; 0 unless given.
 
     Returns
     -------
@@ -230,7 +239,7 @@ def dc_primal(problem: PrimalDC) -> Iterator[Iterate]:
     n = problem.y.shape[0]
     largest = scipy.linalg.eigvalsh(problem.M, subset_by_index=[n - 1, n - 1])[0]
     majoriser = _Majoriser(problem, rho=max(float(largest), 0.0) + 1e-4)
-    point = np.zeros(n + 1)
+    point = np.zeros(n + 1) if x0 is None else x0
     while True:
         recession = problem.recession(point)
         yield Iterate(

@@ -24,6 +24,7 @@ import numpy as np
 from krein.arrays import Array
 from krein.machines._loop import Iterate
 from krein.machines.proxy import ProxySVM
+from krein.published.checks import check
 from krein.published.solver import Oracle, proxy_solver
 
 _FIRST = 16.0  # line searches start from L / 16
@@ -31,7 +32,12 @@ _FIRST = 16.0  # line searches start from L / 16
 
 @proxy_solver
 def spgm(
-    problem: ProxySVM, x0: Array | None = None, *, line_search: bool = False
+    problem: ProxySVM,
+    x0: Array | None = None,
+    *,
+    smoothing: float = 0.0,
+    gamma: float | None = None,
+    line_search: bool = False,
 ) -> Iterator[Iterate]:
     """Simplified projected gradient method (SPGM) for the proxy-kernel SVM.
 
@@ -44,9 +50,14 @@ def spgm(
         The problem.
     x0 : ndarray of shape (n,), optional
         Start; 0 unless given.
+    smoothing : float
+        Above 0 the projected gradient method of Luss and d'Aspremont (2007) on their
+        smoothed objective; see `krein.published.smoothing.SmoothedProxySVM`.
+    gamma : float, optional
+        gamma of Table 1, at least L; steps are 1 / gamma. L unless given.
     line_search : bool
-        Find gamma of Table 1 by doubling until (11) holds, and halve it after each
-        step; f still rises as in (12). Otherwise it is L.
+        Find gamma by doubling until (11) holds, and halve it after each step; f still
+        rises as in (12).
 
     Returns
     -------
@@ -55,7 +66,9 @@ def spgm(
         ``history["evaluations"]`` counts gradients, that is eigendecompositions in the
         published form.
     """
-    f, a, largest = Oracle(problem), _start(problem, x0), problem.lipschitz
+    check(gamma=gamma, line_search=line_search)
+    largest = _step_constant(problem.lipschitz, gamma, line_search)
+    f, a = Oracle(problem, smoothing), _start(problem, x0)
     L = largest / _FIRST if line_search else largest
     rise, g = f(a)
     while True:
@@ -67,6 +80,23 @@ def spgm(
             L *= 2.0
         a, rise, g = new, at_new, g_new
         L *= 0.5 if line_search else 1.0
+
+
+def _step_constant(L: float, gamma: float | None, line_search: bool) -> float:
+    """Gamma of Table 1: L of Theorem 2 unless a larger one is given."""
+    if gamma is None:
+        return L
+    if line_search:
+        raise ValueError(
+            "gamma and line_search=True exclude each other: a line search finds gamma; "
+            "leave gamma=None"
+        )
+    if gamma < L:
+        raise ValueError(
+            f"gamma must be at least L = lambda_max(K) + n C^2 / rho = {L:.17g} "
+            f"(Theorem 2), got {gamma!r}; for longer steps use line_search=True"
+        )
+    return float(gamma)
 
 
 @proxy_solver
@@ -101,6 +131,7 @@ def smm(
         is of gamma_k, whose objective costs one more evaluation a step; with `monotone`
         or `line_search` these are the points.
     """
+    check(monotone=monotone, line_search=line_search)
     steps = _smm_line_search if line_search else _smm
     return steps(Oracle(problem), _start(problem, x0), monotone, problem.lipschitz)
 

@@ -25,7 +25,8 @@ from krein.machines.libsvm import solve_dual
 from krein.machines.mkl import MKLWeights, kernel_weights
 from krein.machines.proxy import ProxySVM, relative_gap
 from krein.machines.svm_dual import SVMDual
-from krein.published.solver import Domain, check_choice, on_domain, proxy_solver
+from krein.published.checks import check
+from krein.published.solver import Domain, on_domain, proxy_solver
 
 _MASTER_TOL = 1e-7  # of the master problem, relative to f - f(0)
 _MASTER_SHARE = 0.2  # of the gap u - l, where that is more
@@ -86,8 +87,7 @@ def siqclp(
         to l - f(0) (a large one is the early stopping of section 6.2), or with
         ``stop="change"`` on the change of u, which makes sense for the exact master.
     """
-    if not callable(master):
-        check_choice("master", master, ("mkl", "exact"))
+    check(prune=prune, master=master)
     solve = restricted_master if master == "exact" else master
     problem = on_domain(problem, domain)
     alpha = _clipped_svm(problem) if x0 is None else problem.domain.project(x0)

@@ -1,4 +1,4 @@
-"""What the published algorithms share: checks, and the rules of their runs.
+"""What the published algorithms share: the problem, and the rules of their runs.
 
 An algorithm is a generator of iterates, which `krein.machines._loop.run` consumes. For
 the proxy-kernel SVM (Luss and d'Aspremont, 2007; eqs. 1 to 3 of Ying, Campbell and
@@ -7,8 +7,8 @@ Girolami, 2009), maximise over Q1 = {0 <= a <= C, y'a = 0} the concave function
     f(a) = min over K >= 0 of  e'a - a'YKYa / 2 + rho ||K - K0||_F^2,
 
 this module adds what only the published algorithms need to
-`krein.machines.proxy.ProxySVM`: Q1 without krein's bound on the solutions, and the
-count of evaluations.
+`krein.machines.proxy.ProxySVM`: Q1 without krein's bound on the solutions, the smoothed
+objective, and the count of evaluations. What the functions accept: `checks`.
 """
 
 from __future__ import annotations
@@ -16,18 +16,22 @@ from __future__ import annotations
 import copy
 import functools
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
 
 from krein.arrays import Array
 from krein.machines._loop import Iterate, run
-from krein.machines.proxy import ProxySVM
+from krein.machines.box import BalancedBox
+from krein.machines.proxy import ProxySVM, relative_gap
+from krein.published.checks import check
+from krein.published.smoothing import SmoothedProxySVM, of_plain_objective
 from krein.result import Result
-from krein.validation import check_similarity
 
 Domain = Literal["cut", "paper"]
 _RULES = ("tol", "max_iter", "callback", "stop")
+_TOL = 1e-6  # of solvers that have no other
 _LARGEST = 1e150  # its square is a double
 
 
@@ -49,7 +53,24 @@ def solver(**defaults: Any) -> Callable[[Callable], Callable[..., Result]]:
     return decorate
 
 
-proxy_solver = solver(tol=1e-6, max_iter=10_000)
+def proxy_solver(steps: Callable[..., Iterator[Iterate]]) -> Callable[..., Result]:
+    """Make a solver of a generator ``steps(problem, x0, **options)``; a decorator.
+
+    With ``smoothing`` the run is of the smoothed objective, and its `tol` is on the gap
+    of that; value and certificate of the result are those of f.
+    """
+    plain = solver(tol=_TOL, max_iter=10_000)(steps)
+
+    @functools.wraps(plain)
+    def solve(problem: ProxySVM, x0: Array | None = None, **options: Any) -> Result:
+        result = plain(problem, x0, **options)
+        if not options.get("smoothing"):
+            return result
+        by_gap = options.get("stop", "gap") == "gap"
+        tol = options.get("tol", _TOL) if by_gap else None
+        return of_plain_objective(problem, result, tol)
+
+    return solve
 
 
 def on_domain(problem: ProxySVM, domain: Domain) -> ProxySVM:
@@ -59,7 +80,7 @@ def on_domain(problem: ProxySVM, domain: Domain) -> ProxySVM:
     upper bounds at the beginning: 189 instead of 19 448 in one case with C = 5 and
     rho = 0.1.
     """
-    check_choice("domain", domain, ("cut", "paper"))
+    check(domain=domain)
     problem = copy.copy(problem)
     if domain == "paper":
         _refuse_overflow(problem)
@@ -80,10 +101,14 @@ def _refuse_overflow(problem: ProxySVM) -> None:
 
 
 class Oracle:
-    """Evaluates f and its gradient, and counts the evaluations."""
+    """Evaluates f (or f_eps) and its gradient, and counts the evaluations."""
 
-    def __init__(self, problem: ProxySVM) -> None:
-        self.problem, self.calls = problem, 0
+    def __init__(self, problem: ProxySVM, smoothing: float = 0.0) -> None:
+        check(smoothing=smoothing)
+        self.problem = problem
+        if smoothing > 0.0:
+            self.problem = SmoothedProxySVM(problem, smoothing)
+        self.calls = 0
 
     def __call__(self, a: Array) -> tuple[float, Array]:
         """Return the objective minus f(0), and the gradient."""
@@ -91,31 +116,27 @@ class Oracle:
         return self.problem.rise_grad(a)
 
     def iterate(self, a: Array, rise: float, gradient: Array, **facts: int) -> Iterate:
-        """Return the iterate at `a`, certified by its own gradient."""
+        """Return the iterate at `a`, certified by its own gradient.
+
+        What is missing to Q1 counts: by how much the objective can change on the way.
+        """
         facts["evaluations"] = self.calls
-        return self.problem.iterate(a, rise, gradient, **facts)
+        iterate = self.problem.iterate(a, rise, gradient, **facts)
+        outside = infeasibility(self.problem.box, a)
+        if outside == 0.0:
+            return iterate
+        gap = iterate.certificate.value + outside * float(np.abs(gradient).max())
+        bound = iterate.value + gap
+        return replace(iterate, certificate=relative_gap(gap, rise), bound=bound)
 
 
-def matrix_and_labels(K: Any, y: Any, name: str = "K") -> tuple[Array, Array]:
-    """Check a similarity and its labels -1 and +1."""
-    K = check_similarity(K, name=name)
-    y = np.asarray(y, dtype=float)
-    if y.shape != (K.shape[0],) or set(np.unique(y)) != {-1.0, 1.0}:
-        raise ValueError(
-            f"y must hold -1 and +1, both of them, one for each of the {K.shape[0]} "
-            f"rows of {name}, got shape {y.shape} with values {np.unique(y)[:5]}"
-        )
-    return K, y
+def infeasibility(box: BalancedBox, a: Array) -> float:
+    """How far a point is from Q1: the sum of what all constraints miss.
 
-
-def check_positive(name: str, value: float) -> float:
-    """Return a positive number, or name the parameter that is not one."""
-    if not 0.0 < value < np.inf:
-        raise ValueError(f"{name} must be a positive number, got {value!r}")
-    return float(value)
-
-
-def check_choice(name: str, value: Any, known: tuple[str, ...]) -> None:
-    """Refuse a value that is not among the known ones."""
-    if value not in known:
-        raise ValueError(f"{name} must be one of {known}, got {value!r}")
+    Rounding of the sum ``y'a`` is no distance.
+    """
+    below = np.maximum(-a, 0.0)
+    above = np.maximum(a - box.upper, 0.0)
+    excess = abs(float(box.y @ a) - box.balance)
+    rounding = 4.0 * np.finfo(float).eps * float(np.abs(a).sum())
+    return float(below.sum() + above.sum()) + (excess if excess > rounding else 0.0)

@@ -8,21 +8,39 @@ from typing import Any
 
 import numpy as np
 
-from krein.referee import machines
-from krein.referee.evidence import Array
-from krein.referee.fit import Fit
-from krein.referee.report import CertificateReport, faults_of, report_on, unchecked
+from krein.referee.cpd import judge_cpd
+from krein.referee.dc_primal import judge_dc_primal
+from krein.referee.digits import Array
+from krein.referee.fitted import Fitted
+from krein.referee.logistic import judge_logistic
+from krein.referee.mkl import judge_mkl
+from krein.referee.prediction import prediction_faults
+from krein.referee.proxy import judge_proxy
+from krein.referee.repair import judge_repaired
+from krein.referee.report import (
+    CertificateReport,
+    Evidence,
+    faults_of,
+    report_on,
+    unchecked,
+)
+from krein.referee.ridge import judge_ridge
+from krein.referee.svm import judge_svm
 
 # By name, not by class: the referee shares no code with what it judges. A search by
 # cross-validation (with CV at the end of its name) is judged as what it has found.
-_SVMS = ("DCSVC", "KreinSVC", "SpectrumOneClassSVM", "SpectrumSVC", "SpectrumSVR")
-_JUDGES: dict[str, Callable[[Fit], Iterator[Any]]] = {
-    **dict.fromkeys(_SVMS, machines.judge_svm),
-    **dict.fromkeys(("CPDRegressor", "CPDSVC"), machines.judge_cpd),
-    "KreinLogisticRegression": machines.judge_logistic,
-    "KreinRidge": machines.judge_ridge,
-    "MKLSVC": machines.judge_mkl,
-    "ProxySVC": machines.judge_proxy,
+_JUDGES: dict[str, Callable[[Fitted], Iterator[Evidence]]] = {
+    "CPDRegressor": judge_cpd,
+    "CPDSVC": judge_cpd,
+    "DCSVC": judge_svm,
+    "KreinLogisticRegression": judge_logistic,
+    "KreinRidge": judge_ridge,
+    "KreinSVC": judge_svm,
+    "MKLSVC": judge_mkl,
+    "ProxySVC": judge_proxy,
+    "SpectrumOneClassSVM": judge_svm,
+    "SpectrumSVC": judge_svm,
+    "SpectrumSVR": judge_svm,
 }
 
 
@@ -31,11 +49,11 @@ def check_certificate(
 ) -> CertificateReport:
     """Recompute what a fitted model claims about itself, independently.
 
-    Feasibility, objective, the bound or the stationarity residual, and that the
-    attributes that predict are those of the certified point, from the data, the
-    constructor parameters and the fitted attributes alone, by code that shares nothing
-    with the solvers. What rounding can account for is no contradiction. Of the
-    intercept of an SVM only the interval that optimality leaves for it is checked.
+    Feasibility, objective, the bound or the stationarity residual, the intercept, and
+    that the attributes that predict are those of the certified point, from the data,
+    the constructor parameters and the fitted attributes alone, by code that shares
+    nothing with the solvers, and with 32 digits. A bound that is claimed too small by
+    the last digits of a double is refused as well.
 
     Parameters
     ----------
@@ -64,28 +82,37 @@ def check_certificate(
     True
     """
     if type(model).__name__ == "Repaired":
-        return report_on("Repaired", machines.judge_repaired(model, X), [], model.tol)
+        return report_on("Repaired", judge_repaired(model, X), [], model.tol)
     model, X = _innermost(model, X)
     name = type(model).__name__
-    bases = [cls.__name__.removesuffix("CV") for cls in type(model).__mro__]
-    known = [_JUDGES[base] for base in bases if base in _JUDGES]
-    if known and not hasattr(model, "dual_coef_"):
+    judge = _judge_of(model)
+    if judge is not None and not hasattr(model, "dual_coef_"):
         raise ValueError(f"{name} is not fitted: call fit first")
-    if not known or not hasattr(model, "result_"):
+    if judge is None or not hasattr(model, "result_"):
         return unchecked(name, "it carries no certificate that the referee knows")
     if getattr(model, "approximation", None) is not None:
         return unchecked(name, "it was trained on landmarks, which it does not keep")
     if getattr(model, "solver", "") == "siqclp":
         return unchecked(name, "its bound is of many kernels, which it does not keep")
-    fit = Fit(model, X, y, sample_weight, P)
-    faults = fit.prediction_faults()
+    fitted = Fitted(model, X, y, sample_weight, P)
+    faults = prediction_faults(fitted)
     if hasattr(model, "dense_coef_"):
-        return _sparse_report(fit, faults, X, y, sample_weight, P=P)
-    primal = getattr(model, "solver", "") == "dc-primal"
-    judge = machines.judge_dc_primal if primal else known[0]
-    # Where faults are found, what predicts is not what was certified.
-    rows = [] if faults else zip(judge(fit), fit.results, strict=True)
+        return _sparse_report(fitted, faults, X, y, sample_weight, P=P)
+    if faults:  # what predicts is not what was certified
+        return report_on(name, [], faults, model.tol)
+    with np.errstate(over="ignore", invalid="ignore"):  # what overflows is no claim
+        rows = list(zip(judge(fitted), fitted.results, strict=True))
     return report_on(name, rows, faults, model.tol)
+
+
+def _judge_of(model: Any) -> Callable[[Fitted], Iterator[Evidence]] | None:
+    for cls in type(model).__mro__:
+        base = cls.__name__.removesuffix("CV")
+        if base == "DCSVC" and model.solver == "dc-primal":
+            return judge_dc_primal
+        if base in _JUDGES:
+            return _JUDGES[base]
+    return None
 
 
 # --------------------------------------------------------------- what is around a model
@@ -111,12 +138,18 @@ def _transformed(step: Any, X: Any) -> Any:
     """Return what a transformer made of the training data in `fit`."""
     if step is None or isinstance(step, str):  # passthrough
         return X
-    again = type(step).__name__ in _TREATED
-    return deepcopy(step).fit_transform(X) if again else step.transform(X)
+    if type(step).__name__ in _TREATED:
+        return deepcopy(step).fit_transform(X)
+    return step.transform(X)
+
+
+# ------------------------------------------------------------------- sparse expansions
+
+_ROUNDED = 1e-6  # of a claimed change
 
 
 def _sparse_report(
-    fit: Fit, faults: list[str], *data: Any, P: Any
+    fitted: Fitted, faults: list[str], *data: Any, P: Any
 ) -> CertificateReport:
     """Judge the model that an expansion came from, and the change that is claimed.
 
@@ -124,32 +157,58 @@ def _sparse_report(
     "none"; what is claimed and recomputed is the largest change of an output on the
     training items, each taken as new.
     """
-    model, before = fit.model, copy(fit.model)
-    before.dual_coef_, before.intercept_ = model.dense_coef_, model.dense_intercept_
+    model = fitted.model
+    before = _before_expansion(model)
+    report = check_certificate(before, *data, P=P)
+    claimed = float(model.sparse_error_)
+    change, size = _largest_change(fitted, before)
+    slack = fitted.spread * size
+    fine = np.isfinite(claimed) and change <= claimed * (1 + _ROUNDED) + slack
+    faults = faults + faults_of((fine, "sparse_error_ is smaller than that"))
+    name = type(model).__name__
+    text = f"{name}: outputs change by at most {change:.6g}, claimed {claimed:.6g}"
+    text = "\n- ".join([text, *faults])
+    text += f"\nThe certificate is that of the model before. {report}"
+    return CertificateReport(
+        not faults and bool(report.holds),
+        "none",
+        np.array([claimed]),
+        np.array([change]),
+        report.objective,
+        text,
+    )
+
+
+def _before_expansion(model: Any) -> Any:
+    before = copy(model)
+    before.dual_coef_ = model.dense_coef_
+    before.intercept_ = model.dense_intercept_
     before.support_ = np.flatnonzero(np.any(model.dense_coef_ != 0, axis=0))
     del before.dense_coef_
-    report, claimed = check_certificate(before, *data, P=P), float(model.sparse_error_)
-    K = fit.raw.toarray() if hasattr(fit.raw, "toarray") else fit.raw
-    C = (model.dual_coef_ - before.dual_coef_)[:, before.support_]
-    moved = _as_new(K, before.support_)[fit.kept] @ C.T + model.intercept_
+    return before
+
+
+def _largest_change(fitted: Fitted, before: Any) -> tuple[float, float]:
+    """Largest change of an output on a training item, and the size of its terms."""
+    model = fitted.model
+    K = fitted.raw.toarray() if hasattr(fitted.raw, "toarray") else fitted.raw
+    support = before.support_
+    difference = (model.dual_coef_ - before.dual_coef_)[:, support]
+    moved = _as_new(K, support)[fitted.kept] @ difference.T + model.intercept_
     change = float(np.abs(moved - before.intercept_).max())
-    slack = fit.spread * float(np.abs(K).max() * np.abs(C).sum(axis=1).max())
-    fine = np.isfinite(claimed) and change <= claimed * (1 + 1e-6) + slack
-    told = f"outputs change by at most {change:.6g}, claimed {claimed:.6g}"
-    faults = faults + faults_of((fine, "sparse_error_ is smaller than that"))
-    text = "\n- ".join([f"{type(model).__name__}: {told}", *faults])
-    text += f"\nThe certificate is that of the model before. {report}"
-    numbers = np.array([claimed]), np.array([change]), report.objective
-    return CertificateReport(not faults and report.holds, "none", *numbers, text)
+    return change, float(np.abs(K).max() * np.abs(difference).sum(axis=1).max())
 
 
 def _as_new(K: Array, support: Array) -> Array:
     """Similarities to the support as a new item has them.
 
-    That of an item to itself, and to its copies, is that to its nearest other item.
+    That of an item to itself, and to its copies, is that to its nearest other item. A
+    random mixture of the columns tells copies from others.
     """
-    part, mix = K[:, support], np.random.default_rng(1).uniform(1.0, 2.0, support.size)
-    mixed, rounding = part @ mix, 1e-13 * float((np.abs(part) @ mix).max(initial=0.0))
+    part = K[:, support]
+    mix = np.random.default_rng(1).uniform(1.0, 2.0, support.size)
+    mixed = part @ mix
+    rounding = 1e-13 * float((np.abs(part) @ mix).max(initial=0.0))
     own = np.abs(mixed[:, None] - mixed[support]) <= rounding
     nearest = np.max(part, axis=1, where=~own, initial=-np.inf)[:, None]
     return np.where(own & np.isfinite(nearest), nearest, part)

@@ -1,111 +1,246 @@
-"""The kernel that a spectrum method trains on, and its map to the raw kernel.
+"""The kernel that a fix of the spectrum trains on, and its map to the raw kernel.
 
-With ``R = W^1/2`` and ``R K R = U diag(l) U'`` a method trains on ``K~ = R^-1 U
-diag(f(l)) U' R^-1`` and predicts with ``c = R U diag(g(l)) U' R^-1 v``, g = f / l, and
-0 where l is zero to rounding: K c equals K~ v on the training items. f and g are those
-of the method's record; whether K~ is positive semidefinite is seen from f(l).
+With ``R = W^1/2``, W the weights, and ``R K R = U diag(l) U'`` a fix with target f and
+gain g trains on
+
+    K~ = R^-1 U diag(f(l)) U' R^-1
+
+and predicts with ``c = R U diag(g(l)) U' R^-1 v``, where g = f / l, and 0 where l is
+zero: then K c equals K~ v on the training items. Clip and flip: Chen, Garcia, Gupta,
+Rahimi, Cazzanti (2009), section 4; flip and its map are the Krein SVM of Loosli, Canu,
+Ong (2016), equation 22. f and g are those of the fix's record (`krein.spectrum.fixes`),
+which is its definition; whether K~ is positive semidefinite is seen from f(l).
 """
 
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from scipy.linalg import eigh_tridiagonal
 from scipy.linalg.blas import dnrm2 as norm  # it neither overflows nor underflows
 from scipy.sparse.linalg import LinearOperator, eigsh
 
-from krein.referee.evidence import EPS, Array
-from krein.referee.fit import Fit, Row
+from krein.referee.digits import EPS, Array, Eigenpairs, Wide, root, wide
+from krein.referee.fitted import Fitted, Outputs, Row
 from krein.referee.report import faults_of
 from krein.spectrum.fixes import FIXES, SPAN, Fix, as_fix
 
-_DECOMPOSED = 2000  # items; larger matrices are multiplied where the method allows it
+_REFINED = 500  # items; eigenpairs of larger matrices keep 16 digits
+_DECOMPOSED = 2000  # items; larger matrices are multiplied where the fix allows it
 _MULTIPLIED = ("none", "shift", "square", "clip", "flip", "krein")
-_STEPS, _WRONG_SIDE = 80, 1e-7  # of Lanczos' method; share of a vector on a wrong side
 
 
-def treat(fit: Fit, method: Any) -> Any:
-    """Apply a method: by eigenpairs, or by products if there are many items.
+def is_psd(eigenvalues: Array) -> bool:
+    """Whether no eigenvalue is negative beyond rounding, which is n eps max|l|.
 
-    Products serve methods that multiply all positive eigenvalues by one number and all
-    negative ones by another, and those that need no eigenpairs.
+    A symmetric matrix whose entries are off in their last digit has eigenvalues that
+    are off by up to that (Weyl's inequality, with ``|E| <= n max|E_ij|``).
     """
-    record = as_fix(method)
-    own = FIXES.get(record.name, record) != record  # the user's, by a known name
-    if fit.n > _DECOMPOSED and record.name in _MULTIPLIED and not own:
-        return Multiplied(fit, record)
-    return Decomposed(fit, fit.scaled(), record)
+    return float(eigenvalues.min(initial=0.0)) >= -zero(eigenvalues)
 
 
-def map_faults(treated: Any, rows: list[Row]) -> list[str]:
-    """Check that the coefficients c of all rows are the maps of v.
-
-    Without a kernel that maps, they have to be equal.
-    """
-    V, C = np.array([row.v for row in rows]), np.array([row.c for row in rows])
-    if treated is None or treated.raw:
-        return faults_of((np.array_equal(C, V), "dual_coef_ is not y * alpha_"))
-    root = treated.fit.root
-    sizes = root * np.maximum([[norm(v / root)] for v in V], 1e-300)
-    off, fine = treated.off_map(C / sizes, V / sizes)
-    text = f"dual_coef_ is not the map of alpha_: off by {off:.3g} of its size"
-    return faults_of((fine, text))
+def zero(eigenvalues: Array) -> float:
+    """Size up to which an eigenvalue counts as zero: n eps max|l|."""
+    return eigenvalues.size * EPS * float(np.abs(eigenvalues).max(initial=0.0))
 
 
-class Decomposed:
-    """What a method makes of all eigenpairs of A, which is R K R.
+class FixedKernel(Protocol):
+    """K~ and its map, found by eigenpairs or by products alone.
 
     Attributes
     ----------
-    values, vectors : ndarray
-        The eigenpairs.
-    target, gain : ndarray of shape (n,)
-        f(l) and g(l).
     raw : bool
-        New rows stay as they are.
-    size : float
-        What rounding of R K~ R refers to.
-    smallest : float
-        Eigenvalue of A.
+        Coefficients are not mapped: c = v.
     convex : bool
-        No target is negative.
+        K~ is positive semidefinite to rounding.
+    size : float
+        What rounding of R K~ R in doubles refers to.
+    smallest : float
+        Smallest eigenvalue of R K R.
     """
 
-    def __init__(self, fit: Fit, A: Array, record: Fix):
-        self.fit, self.raw = fit, record.new_rows == "raw"
-        self.values, self.vectors = d, _ = np.linalg.eigh(A)
-        largest = float(np.abs(d).max())
-        self.edge = d.size * EPS * largest  # where the map jumps
-        self.target, self.gain = record.apply(d, self.edge, fit["t"])
+    raw: bool
+    convex: bool
+    size: float
+
+    @property
+    def smallest(self) -> float:
+        """Smallest eigenvalue of R K R."""
+
+    def readings(self, v: Array, c: Array) -> list[Outputs]:
+        """K~ v, for each way to read which eigenvalues are zero."""
+
+    def map_error(self, c: Array, v: Array) -> tuple[float, bool]:
+        """How far c is from the map of v, and whether rounding explains that."""
+
+
+def fixed_kernel(fitted: Fitted, method: Any) -> FixedKernel:
+    """Apply a fix: by eigenpairs, or by products if there are many items.
+
+    Products serve fixes that multiply all positive eigenvalues by one number and all
+    negative ones by another, and those that need no eigenpairs.
+    """
+    record = as_fix(method)
+    redefined = FIXES.get(record.name, record) != record  # the user's, by a known name
+    if fitted.n > _DECOMPOSED and record.name in _MULTIPLIED and not redefined:
+        return Multiplied(fitted, record)
+    return Decomposed(fitted, weighted(fitted), record)
+
+
+def weighted(fitted: Fitted) -> Wide:
+    """Return R K R."""
+    R = root(fitted.weight)
+    return fitted.dense() * (R[:, None] * R[None, :])
+
+
+def map_faults(kernel: FixedKernel, rows: list[Row]) -> list[str]:
+    """Check that the coefficients c of all rows are the maps of v."""
+    if kernel.raw:
+        return same_faults(rows)
+    faults = []
+    for row in rows:
+        error, fine = kernel.map_error(row.c, row.v)
+        text = f"dual_coef_ is not the map of alpha_: off by {error:.3g} of its size"
+        faults += faults_of((fine, text))
+    return faults
+
+
+def same_faults(rows: list[Row]) -> list[str]:
+    """Check that the coefficients of all rows are equal on both kernels."""
+    same = all(np.array_equal(row.c, row.v) for row in rows)
+    return faults_of((same, "dual_coef_ is not y * alpha_"))
+
+
+# ----------------------------------------------------------------------- by eigenpairs
+
+
+class Decomposed:
+    """What a fix makes of all eigenpairs of a matrix A, which is R K R.
+
+    Attributes
+    ----------
+    pairs : Eigenpairs
+        Of A.
+    values : ndarray of shape (n,)
+        Eigenvalues as doubles.
+    target, gain : ndarray of shape (n,)
+        f(l) and g(l).
+    edge : float
+        Size of the eigenvalues where the map jumps.
+    """
+
+    def __init__(self, fitted: Fitted, A: Wide, record: Fix):
+        self.fitted = fitted
+        self.record = record
+        self.root = root(fitted.weight)
+        self.raw = record.new_rows == "raw"
+        self.refined = len(A) <= _REFINED
+        self.pairs = Eigenpairs(A, self.refined)
+        self.values = self.pairs.values.high
+        self.target, self.gain = self._applied(zero(self.values))
+        largest = float(np.abs(self.values).max())
+        self.edge = zero(self.values)
         if record.name == "diffusion":
             self.edge = SPAN * largest
         # Largest factor of the map; 1 where it leaves nothing.
         self.steepest = float(np.abs(self.gain).max()) or 1.0
         height = float(np.abs(self.target).max())
-        self.size, self.smallest = max(height, self.steepest * largest), float(d.min())
-        self.convex = float(self.target.min()) >= -fit.spread * height
+        self.size = max(height, self.steepest * largest)
+        self.smallest = float(self.values.min())
+        self.convex = is_psd(self.target)
 
-    def outputs(self, v: Array, c: Array) -> tuple[Array, Array]:
-        """K~ v, and what rounding can make of each entry."""
-        root, u = self.fit.root, v / self.fit.root
-        f = self.vectors @ (self.target * (self.vectors.T @ u)) / root
-        error = 2 * self.fit.spread * self.size * norm(u) / root
-        return f, error + self.fit.asymmetry * float(np.abs(v).sum())
+    def _applied(
+        self, tolerance: float, values: Array | None = None
+    ) -> tuple[Array, Array]:
+        """Targets and gains of the eigenvalues, or of others near them."""
+        parameter = 1.0
+        if self.record.name == "diffusion" or hasattr(self.fitted.model, "t"):
+            parameter = float(self.fitted.parameter("t"))
+        values = self.values if values is None else values
+        return self.record.apply(values, tolerance, parameter)
 
-    def off_map(self, X: Array, V: Array) -> tuple[float, bool]:
-        """Compare X with the map of rows V of length 1, rounding counted.
+    def readings(self, v: Array, c: Array) -> list[Outputs]:
+        """K~ v, where eigenvalues within rounding of zero are zero, or what they are.
+
+        Rounding of the decomposition that the model was trained on may have put an
+        eigenvalue near the tolerance on either side of it.
+        """
+        edge = zero(self.values)
+        found = {}
+        for tolerance in (edge, 0.0, 0.5 * edge, 2.0 * edge):
+            target, gain = self._applied(tolerance)
+            found[target.tobytes()] = target, gain
+        return [self._outputs(v, *either) for either in found.values()]
+
+    def outputs(self, v: Array) -> Outputs:
+        """K~ v."""
+        return self._outputs(v, self.target, self.gain)
+
+    def _outputs(self, v: Array, target: Array, gain: Array) -> Outputs:
+        if self.record.needs == "nothing":  # K~ is K
+            return self.fitted.outputs(self.fitted.K, v)
+        U = self.pairs.vectors
+        u = wide(v) / self.root
+        along = U.T @ u
+        exact, digits = self._targets(target, gain)
+        f = (U @ (exact * along)) / self.root
+        lost = np.abs(U.high) @ (digits * np.abs(along.high)) / self.root.high
+        rounding = self.fitted.spread * self.size * norm(u.high) / self.root.high
+        rounding = rounding + lost
+        if not self.refined:
+            lost = lost + rounding
+        K = abs(self.fitted.dense())
+        unsure = lost + self.fitted.unsure(K @ np.abs(v), v)
+        return Outputs(f, unsure, rounding)
+
+    def _targets(self, target: Array, gain: Array) -> tuple[Wide, Array]:
+        """f(l) with 32 digits where f multiplies or shifts l, and what is lost if not.
+
+        A record computes with doubles, and a function with a steep place, such as a
+        root at 0, makes much of the rounding of l, which is n eps max|l|.
+        """
+        values = self.pairs.values
+        if np.array_equal(target, gain * self.values) and np.all(gain == gain.round()):
+            return values * gain, 0.0 * target
+        if self.record.needs == "smallest":
+            lowest = values[int(np.argmin(self.values))]
+            if float(lowest) < 0.0:
+                return values - lowest, 0.0 * target
+        lost = 4 * EPS * np.abs(target)
+        edge = zero(self.values)
+        for moved in (self.values - edge, self.values + edge):
+            other, _ = self._applied(edge, moved)
+            lost = np.maximum(lost, np.abs(other - target))
+        return wide(target), lost
+
+    def map_error(self, c: Array, v: Array) -> tuple[float, bool]:
+        """Compare c with the map of v along the eigenvectors, rounding counted.
 
         Rounding turns an eigenvector by its share of the distance to those that are
         mapped otherwise, which lie beyond the edge.
         """
-        d, U = np.abs(self.values), self.vectors
-        off = np.abs(X @ U - self.gain * (V @ U))
-        null, distance = d < 1e-3 * d.size * EPS * d.max(), np.abs(d - self.edge)
-        distance[null] = d[~null].min(initial=d.max())
-        allowed = 8 * self.fit.spread * d.max() * self.steepest + 1e-300
-        return off.max() / self.steepest, bool(np.all(off * distance <= allowed))
+        R = self.root.high
+        U = self.pairs.vectors
+        length = max(norm(v / R), 1e-300)
+        mapped = U.T @ (wide(c) / R / length)
+        wanted = self.gain * (U.T @ (wide(v) / R / length))
+        off = np.abs((mapped - wanted).high)
+        sizes = np.abs(self.values)
+        largest = float(sizes.max())
+        distance = np.abs(sizes - self.edge)
+        null = sizes < 1e-3 * zero(self.values)
+        distance[null] = sizes[~null].min(initial=largest)
+        allowed = 32 * self.fitted.spread * largest * self.steepest + 1e-300
+        error = float(off.max()) / self.steepest
+        return error, bool(np.all(off * distance <= allowed))
+
+
+# ------------------------------------------------------------------ by products alone
+
+_STEPS = 80  # of Lanczos' method
+_WRONG_SIDE = 1e-7  # share of a vector on the wrong side of the spectrum
 
 
 class Multiplied:
@@ -116,55 +251,86 @@ class Multiplied:
     Lanczos' method shows whether these are what they have to be.
     """
 
-    def __init__(self, fit: Fit, record: Fix):
-        self.fit, self.method, self.raw = fit, record.name, record.new_rows == "raw"
-        self.below, self.above = record.apply(np.array([-1.0, 1.0]), 0.0, 1.0)[1]
-        self.size = fit.size()
+    def __init__(self, fitted: Fitted, record: Fix):
+        self.fitted = fitted
+        self.root = np.sqrt(fitted.weight)
+        self.method = record.name
+        self.raw = record.new_rows == "raw"
+        _, gains = record.apply(np.array([-1.0, 1.0]), 0.0, 1.0)
+        self.below = float(gains[0])
+        self.above = float(gains[1])
+        # Largest sum of magnitudes in a row of R K R, which bounds its norm.
+        self.size = float((self.root * (abs(fitted.K) @ self.root)).max())
         self.convex = self.method != "none" or self.smallest >= -1e-9 * self.size
 
     @cached_property
     def smallest(self) -> float:
         """Smallest eigenvalue of R K R."""
-        start = np.random.default_rng(0).normal(size=self.fit.n)
-        A = LinearOperator(self.fit.K.shape, self.fit.times, dtype=float)
-        return float(eigsh(A, 1, which="SA", v0=start, tol=1e-10)[0][0])
+        start = np.random.default_rng(0).normal(size=self.fitted.n)
+        A = LinearOperator(self.fitted.K.shape, self._times, dtype=float)
+        values, _ = eigsh(A, 1, which="SA", v0=start, tol=1e-10)
+        return float(values[0])
 
-    def outputs(self, v: Array, c: Array) -> tuple[Array, Array]:
-        """K~ v, which is K c where there is a map, and its rounding."""
-        fit, height = self.fit, self.size * max(abs(self.above), abs(self.below))
-        height *= self.size if self.method == "square" else 1.0
-        shift = -min(0.0, self.smallest) if self.method == "shift" else 0.0
-        f, error = fit.product(fit.K, c)
-        error += 1e-11 * height * norm(v / fit.root) / fit.root
-        return f + shift * v / fit.weight, error
+    def _times(self, x: Array) -> Array:
+        """R K R x."""
+        return self.root * (self.fitted.K @ (self.root * np.ravel(x)))
 
-    def off_map(self, X: Array, V: Array) -> tuple[float, bool]:
-        """Look for parts on the wrong side of the spectrum, in a mixture of rows."""
-        mixture = np.random.default_rng(0).uniform(1.0, 2.0, len(V))
-        x, u = mixture @ X, mixture @ V
+    def readings(self, v: Array, c: Array) -> list[Outputs]:
+        """K~ v, which is K c where there is a map, to the rounding of that."""
+        outputs = self.fitted.outputs(self.fitted.K, c)
+        f = outputs.f
+        if self.method == "shift":
+            f = f + (-min(0.0, self.smallest) * v) / self.fitted.weight
+        height = self.size * max(abs(self.above), abs(self.below))
         if self.method == "square":
-            wrong = norm(x - self.fit.times(u))
+            height *= self.size
+        # Of the smallest eigenvalue, and of the parts that the solver split off.
+        split = 1e-11 * height * norm(v / self.root) / self.root
+        rounding = outputs.rounding + split
+        return [Outputs(f, outputs.unsure + rounding, rounding)]
+
+    def map_error(self, c: Array, v: Array) -> tuple[float, bool]:
+        """Look for parts on the wrong side of the spectrum."""
+        x = c / self.root
+        u = v / self.root
+        if self.method == "square":
+            wrong = norm(x - self._times(u))
         else:
             positive = (x - self.below * u) / (self.above - self.below)
-            wrong = max(self._beyond(positive, 1.0), self._beyond(u - positive, -1.0))
+            on_positive = self._beyond(positive, 1.0)
+            on_negative = self._beyond(u - positive, -1.0)
+            wrong = max(on_positive, on_negative)
         share = wrong / max(self.size * norm(u), 1e-300)
         return share, share <= _WRONG_SIDE
 
     def _beyond(self, x: Array, sign: float) -> float:
         """Norm of R K R x within the eigenvectors of eigenvalues of the other sign.
 
-        By the quadrature of Lanczos' method, to which lost orthogonality does no harm.
-        Rounding that it amplifies may show after one number of steps, not after two.
+        By the quadrature of Lanczos' method (Golub and Welsch, 1969), to which lost
+        orthogonality does no harm. Rounding that it amplifies may show after one number
+        of steps, not after two.
         """
-        y, before, diagonal, beside = x / (norm(x) or 1.0), 0 * x, [], [0.0]
-        for _ in range(_STEPS):
-            new = self.fit.times(y) - beside[-1] * before
-            diagonal.append(float(y @ new))
-            new -= diagonal[-1] * y
-            beside.append(norm(new))
-            before, y = y, new / (beside[-1] or 1.0)
+        diagonal, beside = self._lanczos(x)
         shares = []
-        for k in (_STEPS // 2, _STEPS):
-            nodes, U = eigh_tridiagonal(diagonal[:k], beside[1:k])
-            shares.append(float(U[0] ** 2 @ np.maximum(-sign * nodes, 0.0) ** 2))
+        for steps in (_STEPS // 2, _STEPS):
+            nodes, U = eigh_tridiagonal(diagonal[:steps], beside[: steps - 1])
+            share = U[0] ** 2 @ np.maximum(-sign * nodes, 0.0) ** 2
+            shares.append(float(share))
         return norm(x) * min(shares) ** 0.5
+
+    def _lanczos(self, x: Array) -> tuple[list[float], list[float]]:
+        """Diagonal and subdiagonal of R K R in the basis that Lanczos makes from x."""
+        diagonal = []
+        beside = []
+        before = 0 * x
+        link = 0.0
+        y = x / (norm(x) or 1.0)
+        for _ in range(_STEPS):
+            new = self._times(y) - link * before
+            diagonal.append(float(y @ new))
+            new = new - diagonal[-1] * y
+            link = norm(new)
+            beside.append(link)
+            before = y
+            y = new / (link or 1.0)
+        return diagonal, beside

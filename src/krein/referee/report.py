@@ -13,10 +13,24 @@ _MEANING = {  # weakest first
     "stationarity": "stationary point to a residual, others may be better",
     "gap": "global optimum to a gap",
 }
+# A claim is printed and stored with 16 digits: a bound may be short by this share.
+_LAST_DIGITS = 1e-9
+# "Converged" is said of a relative value computed by another formula.
+_SAME_TOLERANCE = 1e-6
 
 
 class Measured(NamedTuple):
-    """A number, what rounding can make of it, and what a relative one refers to."""
+    """A number that the referee has computed.
+
+    Attributes
+    ----------
+    value : float
+        The number.
+    slack : float
+        By how much another value is no contradiction.
+    unit : float
+        What a relative value refers to.
+    """
 
     value: float
     slack: float
@@ -29,11 +43,12 @@ class Evidence(NamedTuple):
     Attributes
     ----------
     objective : Measured
-        Recomputed.
+        Recomputed; its slack is what doubles can make of it.
     kind : {"gap", "stationarity"}
         A gap only if it is claimed and the problem is convex.
     found : Measured
-        A valid bound, or the violation of the optimality conditions.
+        A valid bound, or the violation of the optimality conditions; its slack is what
+        the referee cannot settle, which is nothing as a rule.
     faults : list of str
         What is wrong apart from the numbers: the point is not feasible, the
         attributes that predict are not those of the point that was certified.
@@ -45,21 +60,39 @@ class Evidence(NamedTuple):
     faults: list[str]
 
     def judge(self, claim: Any, tol: float) -> list[str]:
-        """Say what of a `Result` does not hold, rounding counted."""
-        bound, objective = claim.certificate.value, claim.value
-        (value, slack, _), (measure, rounding, unit) = self.objective, self.found
-        recomputed = f"recomputed {measure:.6g} (rounding accounts for {rounding:.1g})"
-        solved = measure <= tol * (1 + 1e-6) * unit + rounding
-        return self.faults + faults_of(
-            (abs(objective - value) <= slack,
-             f"objective_ says {objective:.9g}, recomputed {value:.9g}"),
+        """Say what of a `Result` does not hold."""
+        return [
+            *self.faults,
+            *self._value_faults(claim),
+            *self._bound_faults(claim),
+            *self._status_faults(claim, tol),
+        ]
+
+    def _value_faults(self, claim: Any) -> list[str]:
+        value = self.objective.value
+        same = abs(claim.value - value) <= self.objective.slack
+        text = f"objective_ says {claim.value:.9g}, recomputed {value:.9g}"
+        return faults_of((same, text))
+
+    def _bound_faults(self, claim: Any) -> list[str]:
+        bound = claim.certificate.value
+        enough = self.found.value <= bound * (1 + _LAST_DIGITS) + self.found.slack
+        return faults_of(
             (claim.certificate.kind == self.kind,
              "a gap is claimed for a problem that is not convex"),
-            (measure <= bound * (1 + 1e-9) + rounding,
-             f"{self.kind} claimed {bound:.6g}, {recomputed}"),
-            (solved or claim.status != "converged",
-             f"says converged with tol={tol:g}, but {recomputed}"),
+            (enough, f"{self.kind} claimed {bound:.6g}, {self._recomputed}"),
         )  # fmt: skip
+
+    def _status_faults(self, claim: Any, tol: float) -> list[str]:
+        largest = tol * (1 + _SAME_TOLERANCE) * self.found.unit + self.found.slack
+        solved = self.found.value <= largest
+        text = f"says converged with tol={tol:g}, but {self._recomputed}"
+        return faults_of((solved or claim.status != "converged", text))
+
+    @property
+    def _recomputed(self) -> str:
+        value, slack, _ = self.found
+        return f"recomputed {value:.6g} (the last digits may account for {slack:.1g})"
 
 
 def faults_of(*checks: tuple[bool | np.bool_, str]) -> list[str]:
@@ -115,19 +148,39 @@ def report_on(
     name: str, rows: Iterable[tuple[Evidence, Any]], faults: list[str], tol: float
 ) -> CertificateReport:
     """One report from evidence and claims of all rows, and faults of the whole."""
-    kinds, numbers, wrong = [], [], [*faults]
-    for i, (found, claim) in enumerate(rows):
-        certified = not found.faults and claim.status != "diverged"
-        kinds.append(found.kind if certified else "none")
-        numbers.append((claim.certificate.value, found.found[0], found.objective[0]))
-        wrong += [f"row {i}: {fault}" for fault in found.judge(claim, tol)]
-    kind = next((k for k in _MEANING if k in kinds), "none")
-    claimed, recomputed, objective = np.array(numbers).reshape(-1, 3).T
-    head = f"the certificate {'does not hold' if wrong else 'holds'} ({_MEANING[kind]})"
-    some = [np.array2string(x, precision=6, threshold=4) for x in (claimed, recomputed)]
-    text = f"{name}: {head}\nclaimed {some[0]}, recomputed {some[1]}"
-    text = "\n- ".join([text, *wrong])
-    return CertificateReport(not wrong, kind, claimed, recomputed, objective, text)
+    kinds = []
+    claimed = []
+    recomputed = []
+    objective = []
+    wrong = list(faults)
+    for i, (evidence, claim) in enumerate(rows):
+        certified = not evidence.faults and claim.status != "diverged"
+        kinds.append(evidence.kind if certified else "none")
+        claimed.append(claim.certificate.value)
+        recomputed.append(evidence.found.value)
+        objective.append(evidence.objective.value)
+        wrong += [f"row {i}: {fault}" for fault in evidence.judge(claim, tol)]
+    kind = next((known for known in _MEANING if known in kinds), "none")
+    text = _words(name, kind, claimed, recomputed, wrong)
+    numbers = np.array(claimed), np.array(recomputed), np.array(objective)
+    return CertificateReport(not wrong, kind, *numbers, text)
+
+
+def _words(
+    name: str,
+    kind: str,
+    claimed: list[float],
+    recomputed: list[float],
+    wrong: list[str],
+) -> str:
+    verdict = "does not hold" if wrong else "holds"
+    claims = np.array2string(np.array(claimed), precision=6, threshold=4)
+    again = np.array2string(np.array(recomputed), precision=6, threshold=4)
+    lines = [
+        f"{name}: the certificate {verdict} ({_MEANING[kind]})",
+        f"claimed {claims}, recomputed {again}",
+    ]
+    return "\n".join(lines + [f"- {fault}" for fault in wrong])
 
 
 def unchecked(name: str, reason: str) -> CertificateReport:

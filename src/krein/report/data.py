@@ -19,10 +19,10 @@ from sklearn.pipeline import make_pipeline
 
 import krein
 from krein.arrays import Array
+from krein.comparison import sentences
 from krein.diagnostics import diagnose
 from krein.words import digits
 
-_HEADLINE = 15  # words
 _SHOWN = 20  # items in a table
 _NEW = {"items": "new_items", "similarity": "new_rows", "distance": "new_distances"}
 
@@ -89,19 +89,12 @@ def _drawn_classes(comparison: Any) -> tuple[list[str], np.ndarray]:
 
 def headline(comparison: Any, kernel: str) -> str:
     """The answer in at most fifteen words: what does not fit is left to the text."""
-    answer, column = comparison.recommendation, comparison.deciding
-    mine, (name, free) = comparison.shown(answer.method), comparison.levels[-1]
-    mine, beside = f"{column.title} {mine}", f"{name} {free:.3f}"
-    if not answer.useful:
-        return f"Nothing was learnt: {mine}, {beside}"
-    if "svc" in comparison.ranking and answer.method != "svc":
-        beside = f"{comparison.title('svc')} {comparison.shown('svc')}"
-    using = f"{kernel} with " if kernel else ""
-    text = f"Use {using}{comparison.title(answer.method)}: {mine}"
-    for more in ("" if answer.decided else " (no clear winner)", f", {beside}"):
-        if len(f"{text}{more}".split()) <= _HEADLINE:
-            text += more
-    return text
+    answer, raw = comparison.recommendation, None
+    if "svc" in comparison.ranking:
+        raw = "svc", comparison.shown_value("svc")
+    return sentences.headline(
+        answer.verdict, answer.reasons, comparison.title, kernel=kernel, raw=raw
+    )
 
 
 def machine() -> dict[str, str]:
@@ -124,7 +117,7 @@ def mistakes(comparison: Any, K: Array, names: Sequence[str]) -> list[list[str]]
     shown = digits if numbers else str
     labels = [shown(label) for label in problem.labels.tolist()]
     told: dict[int, list[tuple[str, float]]] = {}
-    for record in comparison.of(comparison.recommendation.method):
+    for record in comparison.of(comparison.recommendation.contender):
         said = np.asarray(record["predicted"])
         said = (said if numbers else problem.classes[said]).tolist()
         test = comparison.splits[record["split"]][1].tolist()
@@ -168,7 +161,7 @@ def recipe(comparison: Any, source: Mapping[str, Any] | None) -> dict[str, str]:
         "distance"), ``options`` as typed, and where given ``items`` (a column of the
         file) and its ``format``. None: the reader has K (or items) and y.
     """
-    name = comparison.recommendation.method
+    name = comparison.recommendation.contender
     settings = most_chosen(comparison, name)
     if source is None:
         return {"python": _python(comparison, name, settings), "shell": ""}

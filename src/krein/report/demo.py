@@ -14,6 +14,7 @@ import numpy as np
 
 import krein
 from krein.arrays import Array
+from krein.comparison.sentences import demo_finding
 from krein.report.data import Case
 from krein.report.render import render, words
 from krein.store.files import atomic_write
@@ -62,7 +63,7 @@ def _account(case: Case) -> dict[str, Any]:
     return {
         "title": case.title,
         "finding": case.finding,
-        "recommended": case.comparison.recommendation.method,
+        "recommended": case.comparison.recommendation.contender,
         "recommendation": case.comparison.recommendation.text,
         "table": case.comparison.table(),
         "diagnosis": case.diagnosis.to_dict(),
@@ -75,20 +76,5 @@ def _case(title: str, about: str, K: Array, y: np.ndarray, show: bool) -> Case:
     with progress_bar(title, show=show) as advance:
         comparison = krein.compare(K, y, **how, progress=advance.to)
     names = [f"no. {i + 1}" for i in range(len(y))]
-    said = _in_numbers(comparison)
+    said = demo_finding(comparison)
     return Case(comparison, title, about, "krein demo", names, finding=said)
-
-
-def _in_numbers(comparison: Any) -> str:
-    """Mistakes of the recommended method and of the plain alternatives."""
-    wrong = {row["method"]: 100 * (1 - row["accuracy"]) for row in comparison.table()}
-    chosen = comparison.recommendation.method
-    raw = f"{comparison.title('svc')} is wrong on {wrong['svc']:.1f} % of new items"
-    if not comparison.indefinite and "svc" in comparison.recommendation.equals:
-        return (
-            f"the similarity is positive semidefinite, {raw}, and no method is "
-            "clearly better. Nothing has to be done here."
-        )
-    rest = ("neighbors", "features", chosen)
-    said = [f"{comparison.title(name)} on {wrong[name]:.1f} %" for name in rest]
-    return f"{raw}, {said[0]}, {said[1]}, and what krein recommends, {said[2]}."

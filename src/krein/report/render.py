@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import tomllib
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -16,6 +15,7 @@ from typing import Any
 import numpy as np
 
 import krein
+from krein.comparison.sentences import say
 from krein.report import charts
 from krein.report.data import Case, machine, mistakes, recipe
 from krein.spectrum.decomposition import Spectrum
@@ -24,7 +24,6 @@ from krein.store.shared_work import is_sharing, shared_work
 from krein.words import digits, seconds_in_words
 
 _FEW_CLASSES = 12
-_SAID = re.compile(r"^Use [^:,]*: mean [^:]* over \d+ splits\. ")  # by the headline
 
 
 def write_report(
@@ -138,7 +137,7 @@ def _section(case: Case, index: int, cases: int) -> str:
         several=_kernels(case),
         table=score_table(comparison),
         failed="".join(
-            _note(f"{name} was left out, it failed: {why}")
+            _note(say("left out", name=name, why=why))
             for name, why in comparison.failed.items()
         ),
         wrong=_mistakes(case),
@@ -154,7 +153,7 @@ def _section(case: Case, index: int, cases: int) -> str:
 
 def _pictures(case: Case) -> dict[str, str]:
     comparison, diagnosis, labels = case.comparison, case.diagnosis, case.labels
-    column, chosen = comparison.deciding, comparison.recommendation.method
+    column, chosen = comparison.deciding, comparison.recommendation.contender
     rows, edge = comparison.table(), diagnosis.negative_part.noise_edge
     values, points = charts.embedding(Spectrum.exact(case.K))
     hidden = max(0, len(points) - charts.POINTS)
@@ -180,7 +179,7 @@ def _texts(case: Case, index: int) -> dict[str, Any]:
     return {
         "index": index,
         "about_data": f"{case.about} {case.codes.size} items; {classes}.".strip(),
-        "answer": _SAID.sub("", case.found.recommendation.text),
+        "answer": case.found.recommendation.in_words(below_headline=True),
         "useful": "" if comparison.recommendation.useful else "bad",
         "free": ", ".join(f"{name} {value:.3g}" for name, value in comparison.levels),
         "band": band,
@@ -237,7 +236,9 @@ def _kernels(case: Case) -> str:
     rows = []
     for kernel in case.found.ranking:
         found = case.found.comparisons[kernel]
-        row = {row["method"]: row for row in found.table()}[found.recommendation.method]
+        row = {row["method"]: row for row in found.table()}[
+            found.recommendation.contender
+        ]
         rows.append({**row, "title": kernel, "method": kernel, "by": row["title"]})
     column = case.comparison.deciding
     chart = charts.interval_chart(rows, column, case.kernel)
@@ -254,7 +255,7 @@ def score_table(comparison: Any) -> str:
     rows = []
     for row in comparison.table():
         cells = (_cell(c, row, c is comparison.deciding) for c in columns)
-        chosen = row["method"] == comparison.recommendation.method
+        chosen = row["method"] == comparison.recommendation.contender
         rows.append(_row(row["title"], cells, ' class="chosen"' if chosen else ""))
     head = _heads(["Method"]) + _heads((c.title for c in columns), ' class="number"')
     return _wide("Table of scores", "sortable", head, rows)
@@ -301,7 +302,7 @@ def _note(text: str) -> str:
 def _mistakes(case: Case) -> str:
     """Items the recommended method got wrong, with their neighbours."""
     comparison, about = case.comparison, words()[case.comparison.task]
-    title = comparison.title(comparison.recommendation.method)
+    title = comparison.title(comparison.recommendation.contender)
     rows = mistakes(comparison, case.K, case.names)
     if not rows:
         return f"<p>{escape(title)} was right on every test item.</p>"
@@ -311,7 +312,7 @@ def _mistakes(case: Case) -> str:
 
 
 def _option(comparison: Any, name: str) -> str:
-    selected = " selected" if name == comparison.recommendation.method else ""
+    selected = " selected" if name == comparison.recommendation.contender else ""
     title = escape(comparison.title(name))
     return f'<option value="{escape(name)}"{selected}>{title}</option>'
 

@@ -16,15 +16,24 @@ from operator import call
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import _num_samples, check_is_fitted
+from sklearn.base import is_classifier
+from sklearn.utils.validation import check_is_fitted
 
 from krein.arrays import Array, parse_bytes, require_memory
 from krein.items import LazyRows, take
-from krein.scale.client import as_client, map_in_order
+from krein.scale.client import (
+    as_client,
+    computed_by,
+    explained_loss,
+    map_in_order,
+    require_workers,
+)
 from krein.scale.tiles import stored_columns
 from krein.similarity.landmarks import blocks_made_by
 from krein.similarity.tiles import row_slices
+from krein.sklearn_internals import num_samples
 from krein.store.files import locked
+from krein.threads import in_job
 
 __all__ = ["decision_function", "fit", "predict", "predict_proba"]
 
@@ -61,12 +70,14 @@ def fit(
     store : path-like, optional
         Working folder, new or of an earlier run on the same items, landmarks and
         kernel; it belongs to one run at a time. With a cluster all workers must see
-        it. Its size is 16 n m bytes. By default a temporary folder, removed at the
-        end: an interrupted run starts anew then.
+        it. Its size is at least 8 n m bytes and at most 17.6 n m, less what fits into
+        `memory`. By default a temporary folder, removed at the end: an interrupted run
+        starts anew then.
     sample_weight : array-like of shape (n,), optional
         As in the estimator's `fit`.
     memory : str or int
-        What training may use beside X, e.g. ``"2GB"`` or bytes; sets the tile size.
+        What training may use beside X, e.g. ``"2GB"``, ``"2GiB"`` or bytes; sets the
+        tile size and how much need not be read from disk again.
     client : dask.distributed.Client or "local", optional
         Compute on its workers; ``"local"`` starts one for the time of the call. By
         default the current client, if there is one.
@@ -90,15 +101,24 @@ def fit(
     _check_estimator(estimator, X, sample_weight)
     budget = parse_bytes(memory) if isinstance(memory, str) else int(memory)
     require_memory(budget, f"memory={memory!r}", "Pass a smaller memory=.")
+    stays = "Without store= nothing was kept; pass a folder, and run it again"
+    if store is not None:
+        stays = (
+            f"Complete tiles stay in {store}: start workers, run the same call again"
+        )
     with ExitStack() as stack:
         running = stack.enter_context(as_client(client))
+        require_workers(running)
+        stack.enter_context(explained_loss(running, stays))
         key = ""
         if store is None:
             store, key = stack.enter_context(tempfile.TemporaryDirectory()), "one run"
         stack.enter_context(locked(store))
-        stack.enter_context(blocks_made_by(stored_columns(store, budget, running, key)))
         y, sample_weight = _in_memory(y), _in_memory(sample_weight)
-        items = LazyRows(X) if _is_lazy(X) else X
+        n_rows = _rows_of_model(estimator, y)
+        columns = stored_columns(store, budget, running, key, n_rows)
+        stack.enter_context(blocks_made_by(columns))
+        items = LazyRows(X, computed_by(running)) if _is_lazy(X) else X
         estimator.fit(items, y, sample_weight)
     if _is_lazy(X) and hasattr(X, "columns"):
         estimator.feature_names_in_ = np.asarray(X.columns, dtype=object)
@@ -107,6 +127,14 @@ def fit(
 
 def _is_lazy(X: Any) -> bool:
     return hasattr(X, "__dask_graph__")
+
+
+def _rows_of_model(model: Any, y: Any) -> int:
+    """One row for two classes or for numbers, else one for each class."""
+    if not is_classifier(model):
+        return 1
+    n_classes = len(set(np.asarray(y).ravel().tolist()))
+    return 1 if n_classes <= 2 else n_classes
 
 
 def _in_memory(y: Any) -> Any:
@@ -194,10 +222,11 @@ def _answers(method: str, model: Any, X: Any, client: Any) -> Any:
     check_is_fitted(model)
     if _is_lazy(X):
         return _lazy_answers(method, model, X)
-    slices = row_slices(_num_samples(X), _PREDICT_ROWS) or [slice(0, 0)]
+    slices = row_slices(num_samples(X), _PREDICT_ROWS) or [slice(0, 0)]
     names = (f"rows {rows.start} to {rows.stop - 1}" for rows in slices)
     parts = zip(names, (take(X, rows) for rows in slices), strict=True)
-    with as_client(client) as running:
+    again = "Nothing was changed; run the same call again"
+    with as_client(client) as running, explained_loss(running, again):
         answer = getattr(model if running is None else _small(model), method)
         return np.concatenate(list(map_in_order(running, call, answer, parts)))
 
@@ -222,7 +251,7 @@ def _lazy_answers(method: str, model: Any, X: Any) -> Any:
 
 
 def _answer_part(items: Any, answer: Callable[[Any], Array]) -> Array:
-    return answer(items)
+    return in_job(1, answer, items)
 
 
 def _small(model: Any) -> Any:
@@ -230,7 +259,7 @@ def _small(model: Any) -> Any:
     small = copy.copy(model)
     if model.kernel != "precomputed" and hasattr(model, "support_"):
         small.X_fit_ = model._support_items()
-        small.dual_coef_ = model.dual_coef_[:, model.support_]
+        small.dual_coef_ = model._support_coef
         small.support_ = np.arange(model.support_.size)
-        vars(small).pop("alpha_", None)
+        vars(small).pop("_alpha", None)
     return small

@@ -6,8 +6,10 @@ import contextlib
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import CancelledError
 from typing import Any
 
+from krein.threads import in_job
 from krein.words import import_optional
 
 _IN_FLIGHT = 4  # tasks a worker has waiting, at most
@@ -47,6 +49,49 @@ def _current() -> Any:
         with contextlib.suppress(ValueError):
             return _distributed().get_client()
     return None
+
+
+def require_workers(client: Any) -> None:
+    """Refuse a cluster without workers, which would be waited for."""
+    if client is not None and not _workers(client):
+        raise ValueError("client has no workers; start some before training")
+
+
+@contextlib.contextmanager
+def explained_loss(client: Any, what_stays: str) -> Iterator[None]:
+    """Say what to do where the scheduler is lost, instead of dask's own error.
+
+    Parameters
+    ----------
+    client : dask.distributed.Client or None
+        Whose scheduler it is.
+    what_stays : str
+        A sentence about the work that is done already.
+    """
+    if client is None:
+        yield
+        return
+    from distributed.comm import CommClosedError
+
+    try:
+        yield
+    except (CancelledError, CommClosedError) as error:
+        raise RuntimeError(
+            "the scheduler of the cluster was lost, or has cancelled the work "
+            f"({type(error).__name__}). {what_stays}"
+        ) from error
+
+
+def computed_by(client: Any) -> Callable[[list[Any]], list[Any]] | None:
+    """How lazy objects are computed on the workers of a client; None without one."""
+    if client is None:
+        return None
+
+    def compute(lazy: list[Any]) -> list[Any]:
+        futures = client.compute(lazy)  # all of them are begun
+        return [next(gathered(client, {one: "computing rows of X"})) for one in futures]
+
+    return compute
 
 
 def gathered(client: Any, futures: dict[Any, str]) -> Iterator[Any]:
@@ -123,14 +168,15 @@ def map_in_order(
     if client is None:
         yield from (function(common, given) for _, given in arguments)
         return
+    require_workers(client)
     ahead = _IN_FLIGHT * len(_workers(client))
-    if not ahead:
-        raise ValueError("client has no workers; start some before training")
     # A task, not scattered data: it is run again where a worker dies.
     sent = client.submit(_itself, common, pure=False)
     waiting: list[dict[Any, str]] = []
     for name, given in arguments:
-        waiting.append({client.submit(function, sent, given, pure=False): name})
+        # Threads of a worker that each use all threads of BLAS get in each other's way.
+        task = client.submit(in_job, 1, function, sent, given, pure=False)
+        waiting.append({task: name})
         if len(waiting) >= ahead:
             yield next(gathered(client, waiting.pop(0)))
     for futures in waiting:

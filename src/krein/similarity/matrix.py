@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import _num_samples
 
 from krein.arrays import Array, real_numbers
 from krein.items import take
+from krein.sklearn_internals import num_samples
 from krein.spectrum.decomposition import Spectrum, lowest_eigenvalue, rescale
 from krein.spectrum.fixed_kernel import (
     FixedKernel,
@@ -80,14 +80,14 @@ class Matrix(ABC):
         """Return what products and factorisations are made of."""
         return self.dense()
 
-    def treated(
+    def fixed_kernel(
         self,
         method: Any,
         t: float = 1.0,
         weight: Array | None = None,
         spectrum: Spectrum | None = None,
     ) -> FixedKernel:
-        """Return what a spectrum method makes of it.
+        """Return what a fix makes of it.
 
         Parameters
         ----------
@@ -150,7 +150,7 @@ class Similarities(Matrix):
     @property
     def n(self) -> int:
         """Number of items."""
-        return _num_samples(self.items)
+        return num_samples(self.items)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -210,7 +210,7 @@ class Similarities(Matrix):
 def evaluate(kernel: Callable[[Any, Any], Any], left: Any, right: Any) -> Array:
     """Kernel matrix of two collections, checked for shape and finite entries."""
     K = real_numbers(kernel(left, right))
-    expected = (_num_samples(left), _num_samples(right))
+    expected = (num_samples(left), num_samples(right))
     if K.shape != expected:
         raise ValueError(
             f"kernel must return a matrix of shape {expected} for {expected[0]} and "

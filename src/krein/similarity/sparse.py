@@ -1,6 +1,6 @@
 """A sparse similarity: most pairs are absent, and stay so.
 
-A spectrum method that makes ``f(l) = a l + b l^2`` of every positive eigenvalue, as
+A fix that makes ``f(l) = a l + b l^2`` of every positive eigenvalue, as
 clip, flip, square and none do, leaves it sparse but for the eigenpairs that are not
 positive: `krein.spectrum.fixed_kernel` with base a, bend b and these eigenpairs.
 Nothing dense is formed but on request, and then only where it fits into memory.
@@ -96,19 +96,19 @@ class SparseSimilarity(Matrix):
         """Smallest eigenvalue of ``W^1/2 K W^1/2``; 0 if none is negative."""
         return float(self.nonpositive_part(weight).eigenvalues.min(initial=0.0))
 
-    def treated(
+    def fixed_kernel(
         self,
         method: Any,
         t: float = 1.0,
         weight: Array | None = None,
         spectrum: Spectrum | None = None,
     ) -> FixedKernel:
-        """Return what a spectrum method makes of it; see `Matrix.treated`."""
+        """Return what a fix makes of it; see `Matrix.fixed_kernel`."""
         record = as_fix(method)
         if spectrum is not None or record.needs == "nothing":
-            return super().treated(record, t, weight, spectrum)
+            return super().fixed_kernel(record, t, weight, spectrum)
         if record.on_positive is None and record.needs == "spectrum":
-            return super().treated(record, t, weight)
+            return super().fixed_kernel(record, t, weight)
         if record.needs == "smallest":
             part = self._known_part(weight)
             shift = part.eps - float(part.eigenvalues.min(initial=0.0))
@@ -170,7 +170,7 @@ def check_sparse_similarity(
     worst = float(abs(K - K.T).max()) if K.nnz else 0.0
     if worst > ROUNDING * largest:
         raise ValueError(
-            f"{name} is not symmetric: the largest |{name}[i, j] - {name}[j, i]| is "
+            f"{name} is not symmetric: the two directions of a pair differ by up to "
             f"{worst:.3g}, with entries up to {largest:.3g}. Hits have a direction: "
             "HitSimilarity makes a symmetric similarity of them; symmetrize=True takes "
             "the mean of both, an absent one counted as 0"

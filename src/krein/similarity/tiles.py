@@ -18,6 +18,8 @@ from krein.arrays import Array
 
 _T = TypeVar("_T")
 _TILE_BYTES = 32_000_000
+_SUMMED_ROWS = 2048  # rows whose products are summed in one go, to round less
+_EPS = float(np.finfo(np.float64).eps)
 
 
 def row_slices(n: int, tile_rows: int) -> list[slice]:
@@ -92,15 +94,42 @@ class TiledMatrix(ABC):
 
     def transpose_dot(self, v: Array) -> Array:
         """Return ``A' v`` for a vector or a block of columns."""
-        parts = (tile.T @ v[rows] for rows, tile in self.tiles())
+        parts = (_summed(tile, v[rows]) for rows, tile in self.tiles())
         return tree_reduce(parts, np.add)
 
-    def magnitude(self, v: Array) -> Array:
-        """Return ``|A| |A|' |v|``, what the rounding of ``A A' v`` is relative to."""
-        size = np.abs(v)
-        sums = (np.abs(tile).T @ size[rows] for rows, tile in self.tiles())
-        total = tree_reduce(sums, np.add)
-        return np.concatenate([np.abs(tile) @ total for _, tile in self.tiles()])
+    def errors(self, v: Array, w: Array) -> tuple[Array, Array]:
+        """Bounds on the rounding of `transpose_dot` of v, and of the product with w.
+
+        Sums are rounded like the sizes of their terms, times the root of the number
+        of terms that are added in one go (Higham, Mary, 2019) and the depth of the
+        tree of such sums.
+
+        Returns
+        -------
+        ndarray of shape (m,)
+            Of ``A' v``.
+        ndarray of shape (n,)
+            Of ``A w``.
+        """
+        n, m = self.shape
+        depth = 2.0 + np.log2(1.0 + n / _SUMMED_ROWS)
+        of_sums = _EPS * (2.0 + np.sqrt(min(n, _SUMMED_ROWS)) + depth)
+        of_products = _EPS * (2.0 + np.sqrt(m))
+        outputs = np.empty((n, *w.shape[1:]))
+        size, weights = np.abs(v), np.abs(w)
+
+        def sums() -> Iterator[Array]:
+            for rows, tile in self.tiles():
+                positive = np.abs(tile)
+                outputs[rows] = positive @ weights
+                yield positive.T @ size[rows]
+
+        return of_sums * tree_reduce(sums(), np.add), of_products * outputs
+
+    def magnitude(self, w: Array) -> Array:
+        """Return ``|A| |w|``."""
+        weights = np.abs(w)
+        return np.concatenate([np.abs(tile) @ weights for _, tile in self.tiles()])
 
     def gram(self, weight: Array, target: Array) -> Array:
         """Return ``[A 1 target]' diag(weight) [A 1 target]``, weights not negative.
@@ -126,6 +155,12 @@ class TiledMatrix(ABC):
             for rows, tile in self.tiles()
         )
         return tree_reduce(parts, combine_triangles)
+
+
+def _summed(tile: Array, v: Array) -> Array:
+    """``tile' v``, few rows at a time: sums of sums round less."""
+    pieces = row_slices(tile.shape[0], _SUMMED_ROWS)
+    return tree_reduce((tile[rows].T @ v[rows] for rows in pieces), np.add)
 
 
 def combine_triangles(first: Array, second: Array) -> Array:

@@ -24,6 +24,7 @@ from scipy.linalg import blas
 from krein.arrays import MATRICES, Array, require_memory
 from krein.store.fingerprint import fingerprint
 from krein.store.shared_work import digest, for_all_folds, is_sharing, once
+from krein.threads import threads_for
 
 _EPS = float(np.finfo(np.float64).eps)
 _DENSE_EIGENVALUES = 1000
@@ -107,9 +108,10 @@ class Spectrum:
             A *= root
             A *= root[:, None]
         # A.T is A in the order of LAPACK, which would copy A otherwise.
-        values, vectors = scipy.linalg.eigh(
-            A.T, driver="evd", overwrite_a=True, check_finite=False
-        )
+        with threads_for(A.shape[0]):
+            values, vectors = scipy.linalg.eigh(
+                A.T, driver="evd", overwrite_a=True, check_finite=False
+            )
         return cls(values * scale, vectors, root)
 
     @property

@@ -1,4 +1,4 @@
-"""The treated kernel: what a spectrum method makes of a similarity, in every form.
+"""The fixed kernel: what a fix makes of a similarity, in every form.
 
 Conventions. ``K`` is the raw training similarity (n x n, symmetric), ``W`` the diagonal
 matrix of sample weights (the identity when there are none), ``R = W^1/2`` and
@@ -177,7 +177,7 @@ class FixedKernel:
             return self._formed()
         return once(
             lambda: (
-                "treated",
+                "fixed_kernel",
                 digest(self._similarity.dense()),
                 fingerprint(self.base, self.shift, self.added, self.weight),
             ),
@@ -265,6 +265,11 @@ class FixedKernel:
         return replace(self, source=None, ready=None, added=_nothing())
 
 
+def unit_of(trained: FixedKernel, weight: Array | None = None) -> float:
+    """Mean |k~(x, x)|: C in units of one over it does not depend on the scale of K."""
+    return float(np.average(np.abs(trained.diagonal()), weights=weight)) or 1.0
+
+
 def by_spectrum(
     source: Any, record: Fix, spectrum: Spectrum, t: float = 1.0
 ) -> FixedKernel:
@@ -277,7 +282,7 @@ def by_spectrum(
     record : Fix
         What becomes of the eigenvalues.
     spectrum : Spectrum
-        Of ``R K R``; its weights are those of the treated kernel.
+        Of ``R K R``; its weights are those of the fixed kernel.
     t : float
         Parameter of the method.
     """

@@ -216,20 +216,38 @@ def _power(
 
 
 def as_fix(given: Any) -> Fix:
-    """Return a record itself, or the one of a name.
+    """Return a record itself, or the one of a name or function.
 
     Parameters
     ----------
-    given : str or Fix
-        Name of a method, or its record.
+    given : str, Fix or callable
+        Name of a fix, its record, or a function of the eigenvalues that returns the
+        eigenvalues to train on. Of a function nothing is promised: whether the kernel
+        is positive semidefinite is seen from the eigenvalues at hand.
     """
     if isinstance(given, Fix):
         return given
-    if given in FIXES:
-        return FIXES[given]
-    if found := _POWER.fullmatch(str(given)):
-        return power(float(found[1]), float(found[2]))
+    if isinstance(given, str):
+        if given in FIXES:
+            return FIXES[given]
+        if found := _POWER.fullmatch(given):
+            return power(float(found[1]), float(found[2]))
+    elif callable(given):
+        name = getattr(given, "__name__", type(given).__name__)
+        return Fix(name, partial(_of_function, given), f"{name}(l)")
+    hint = f" ({_FORMER[given]})" if isinstance(given, str) and given in _FORMER else ""
     raise ValueError(
-        f"method={given!r} is not known; choose one of {', '.join(sorted(FIXES))}, "
-        "or a krein.spectrum.fixes.Fix"
+        f"method={given!r} is not known{hint}; choose one of "
+        f"{', '.join(sorted(FIXES))}, a krein.spectrum.fixes.Fix or a function of the "
+        "eigenvalues"
     )
+
+
+# Names of earlier releases, and what to write instead.
+_FORMER = {"denoise": "it is 'clip' now", "exponential": "it is 'diffusion' now"}
+
+
+def _of_function(
+    function: Callable[[Array], Array], values: Array, tol: float, t: float
+) -> Array:
+    return np.asarray(function(values), dtype=np.float64)

@@ -10,6 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from krein.arrays import Array
 from krein.spectrum.repair_newton import FEASIBLE, Point, Problem, infeasible, solve
+from krein.threads import threads_by_size
 from krein.validation import check_similarity
 from krein.words import warn_user
 
@@ -87,6 +88,7 @@ class Repaired:
         return 2.0 * self.duality_gap / self.distance**2 if self.distance else 0.0
 
 
+@threads_by_size
 def nearest_psd(
     K: Any,
     *,
@@ -157,7 +159,7 @@ def nearest_psd(
     >>> repaired.relative_gap < 1e-8
     True
     """
-    G = check_similarity(K, name="K")
+    G = check_similarity(K, name="K", symmetrize=None)
     G, n = 0.5 * (G + G.T), len(G)
     w = np.ones(n) if weight is None else np.asarray(weight, dtype=np.float64)
     if w.shape != (n,) or not (np.isfinite(w).all() and (w > 0).all()):

@@ -2,9 +2,9 @@
 
 A store is a folder: ``store.json`` says what the matrix is computed from (the key of
 the work), its shape and the size of a block, and each block is a file with a digest of
-the key and the numbers. A file is written beside its place and renamed, so that any
-number of workers can write. A block that is missing or damaged is computed again;
-nothing but numbers is ever read from a store. See docs/decisions/0012.
+the key, the number of the block and its numbers. A file is written beside its place and
+renamed, so that any number of workers can write. A block that is missing or damaged is
+computed again; nothing but numbers is ever read from a store. See docs/decisions/0012.
 """
 
 from __future__ import annotations
@@ -139,8 +139,8 @@ class BlockStore:
     def write(self, block: int, numbers: Array) -> None:
         """Write a block."""
         numbers = np.ascontiguousarray(numbers, dtype="<f8")
-        content = b"".join([self._digest(numbers), numbers.data])
-        files.replace_file(self.file(block), content)
+        digest = self._digest(block, numbers)
+        files.replace_file(self.file(block), digest, numbers.data.cast("B"))
         self._checked.discard(block)
 
     def read(self, block: int) -> Array | None:
@@ -154,7 +154,7 @@ class BlockStore:
                 digest, numbers = file.read(_DIGEST), np.fromfile(file, "<f8")
         except OSError:
             return None
-        known = block in self._checked or digest == self._digest(numbers)
+        known = block in self._checked or digest == self._digest(block, numbers)
         if not known or numbers.size != shape[0] * shape[1]:
             return None
         self._checked.add(block)
@@ -180,9 +180,12 @@ class BlockStore:
             file.seek(start + 8 * (self.tiling.n_columns * row + columns.start))
             file.write(line.tobytes())
 
-    def _digest(self, numbers: Array) -> bytes:
+    def _digest(self, block: int, numbers: Array) -> bytes:
+        """Digest that a block has in its own place, and no copy of it in another."""
         key = self.key.encode()[:64]
-        return blake2b(numbers.data, key=key, digest_size=_DIGEST).digest()
+        digest = blake2b(b"%d:" % block, key=key, digest_size=_DIGEST)
+        digest.update(numbers.data)
+        return digest.digest()
 
 
 def described(path: Path) -> dict[str, Any] | None:

@@ -1,7 +1,7 @@
 """Write a file completely or not at all, and one run at a time in a folder.
 
 A lock is one of the system, freed when its process dies. What a killed run was writing
-stays beside its place, as ``.krein-*.tmp``.
+stays beside its place, as ``.krein-*.tmp``, until the next run holds the lock.
 
 `RecordStore` keeps finished work as small JSON files, each with its key and a checksum.
 """
@@ -13,13 +13,16 @@ import hashlib
 import json
 import os
 import secrets
+import shutil
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
 from filelock import FileLock, Timeout
+
+from krein.arrays import size_in_words
 
 
 def check_writable(path: str | os.PathLike, *, overwrite: bool = False) -> Path:
@@ -111,22 +114,114 @@ def atomic_write(
         temporary.unlink(missing_ok=True)
 
 
-def replace_file(path: Path, content: bytes) -> None:
-    """Write a small file whole, whoever else writes it; not forced to disk.
+@contextmanager
+def written_together(
+    paths: Sequence[Path], *, overwrite: bool = False
+) -> Iterator[list[Path]]:
+    """Give a place beside each path; all become the paths at the end, or none does.
+
+    For several outputs of one command: where the disk is full at the second, the first
+    is not left behind.
+
+    Parameters
+    ----------
+    paths : sequence of Path
+        Destinations; their folders must exist.
+    overwrite : bool
+        Replace existing files.
+
+    Yields
+    ------
+    list of Path
+        Where to write. What is not written there is not created.
+    """
+    real = [
+        Path(os.path.realpath(path)) if path.is_symlink() else path for path in paths
+    ]
+    if len(set(real)) < len(real):
+        raise ValueError(
+            f"one file is named twice among {[str(path) for path in paths]}; one each"
+        )
+    places = [_temporary(path) for path in real]
+    try:
+        yield places
+        for path in real:
+            check_writable(path, overwrite=overwrite)
+        for place, path in zip(places, real, strict=True):
+            if path.exists():
+                os.chmod(place, stat.S_IMODE(path.stat().st_mode))
+            os.replace(place, path)
+    except OSError as error:
+        shown = {
+            str(place): str(path) for place, path in zip(places, paths, strict=True)
+        }
+        if error.filename in shown:
+            raise type(error)(
+                error.errno, error.strerror, shown[error.filename]
+            ) from error
+        raise
+    finally:
+        for place in places:
+            place.unlink(missing_ok=True)
+
+
+def replace_file(path: Path, *content: bytes | memoryview) -> None:
+    """Write a file whole, whoever else writes it; not forced to disk.
 
     For files that carry a checksum: one that a power cut has damaged is recognised.
     """
     temporary = _temporary(path)
     try:
-        temporary.write_bytes(content)
+        with open(temporary, "xb") as file:
+            file.writelines(content)
         os.replace(temporary, path)
+    except OSError as error:
+        full = error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+        raise OSError(
+            error.errno,
+            f"{error.strerror or error}; {_free_space(path.parent)}"
+            if full
+            else f"{error.strerror or error}",
+            str(path),
+        ) from error
     finally:
         temporary.unlink(missing_ok=True)
 
 
+def _free_space(folder: Path) -> str:
+    free = shutil.disk_usage(folder).free
+    return f"{size_in_words(free)} are free there. What is complete stays"
+
+
+def require_disk(folder: Path, n_bytes: float, what: str) -> None:
+    """Raise OSError, before anything is written, if `n_bytes` will not fit.
+
+    Parameters
+    ----------
+    folder : Path
+        An existing folder on the disk in question.
+    n_bytes : float
+        What will be written.
+    what : str
+        What needs it, as the subject of the message.
+    """
+    free = shutil.disk_usage(folder).free
+    if n_bytes > free:
+        raise OSError(
+            errno.ENOSPC,
+            f"{what} needs up to {size_in_words(n_bytes)} on disk, and "
+            f"{size_in_words(free)} are free: give a folder on a larger disk, or use "
+            "fewer landmarks",
+            str(folder),
+        )
+
+
+_TEMPORARY = ".krein-{}.tmp"
+
+
 def _temporary(path: Path) -> Path:
     """A name beside `path`; short, however long that one is."""
-    return path.with_name(f".krein-{secrets.token_hex(8)}.tmp")
+    return path.with_name(_TEMPORARY.format(secrets.token_hex(8)))
 
 
 # ------------------------------------------------------------------------------------
@@ -163,6 +258,9 @@ def locked(folder: str | os.PathLike[str]) -> Iterator[None]:
             f"another run is working in {folder}: wait for it or choose another place"
         ) from None
     with lock:
+        # Nobody else writes here now: these are of runs that were killed.
+        for left in folder.rglob(_TEMPORARY.format("*")):
+            left.unlink(missing_ok=True)
         yield
 
 

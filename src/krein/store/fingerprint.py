@@ -137,9 +137,20 @@ def _source(module: ModuleType | None) -> tuple[bool, str | bytes]:
     package = getattr(module, "__name__", "__main__").partition(".")[0]
     file = getattr(module, "__file__", None) or ""
     built_in = not file and package != "__main__"
-    if package == "krein" or built_in or file.startswith(_INSTALLED):
+    if package == "krein" or built_in or _is_installed(file):
         return False, str(getattr(sys.modules[package], "__version__", ""))
     return True, Path(file).read_bytes() if Path(file).is_file() else b""
+
+
+def _is_installed(file: str) -> bool:
+    """Whether a module belongs to Python or to an installed package.
+
+    Packages also lie beside those of this environment: in the user's own folder, or
+    in an environment that this one builds on.
+    """
+    folders = Path(file).parts
+    packages = "site-packages" in folders or "dist-packages" in folders
+    return packages or file.startswith(_INSTALLED)
 
 
 def _read_by(function: FunctionType) -> list[Any]:

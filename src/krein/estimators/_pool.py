@@ -1,0 +1,597 @@
+"""Kernels and conversions, pooled: what `SimilarityClassifier` and -Regressor share.
+
+A candidate is (kernel, conversion, fix, C). Each pair of a kernel and a conversion is
+one similarity, with one decomposition: its fixes and C are ranked in closed form on all
+training items, the best few pairs are searched on the same folds, and the models of
+these are averaged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import KW_ONLY, dataclass, replace
+from numbers import Integral
+from typing import Any, ClassVar
+
+import numpy as np
+import scipy.sparse
+
+from krein.arrays import Array
+from krein.declarations import (
+    COEFFICIENTS,
+    CONSTRAINTS,
+    COUNT,
+    RESULTS,
+    Fitted,
+    declares_parameters,
+)
+from krein.items import take
+from krein.kernels.blocks import kernel_matrix
+from krein.kernels.registry import Kernel, as_kernel
+from krein.selection.folds import Fold
+from krein.selection.scores import SEARCHED, cv_results, split_scores, store_results
+from krein.similarity.conversions import (
+    AS_GIVEN,
+    Conversion,
+    SettledConversion,
+    Source,
+    as_conversion,
+    is_constant,
+    name_of,
+    refuse_no_distances,
+)
+from krein.similarity.matrix import Matrix, Similarities, as_views, evaluate
+from krein.similarity.sparse import SparseSimilarity, check_sparse_similarity
+from krein.sklearn_internals import num_samples
+from krein.spectrum.fixes import power
+from krein.training import Training, positive_part
+from krein.validation import as_square, check_similarity, warn_if_distances
+
+# Conversions that are pooled unless others are given. Of similarities also "as given".
+OF_DISTANCES = ("exponential", "wide exponential", "gaussian", "wide gaussian", "local")
+# Fixes of the family that have a name of their own.
+_PLAIN = {
+    power(0.0, 1.0).name: "clip",
+    power(1.0, 1.0).name: "flip",
+    power(1.0, 2.0).name: "square",
+}
+_OF_FORM = ("gamma", "similarity")  # parameters of a kernel of distances, not of these
+
+
+@dataclass(frozen=True)
+class PoolTraining(Training):
+    """Training samples seen through several kernels, each a source of conversions.
+
+    Attributes
+    ----------
+    sources : tuple of Source
+        The kernels.
+    numbers : tuple of (ndarray of shape (n, n) or Matrix)
+        Similarities or distances of the samples, one matrix a source.
+    """
+
+    sources: tuple[Source, ...] = ()
+    numbers: tuple[Any, ...] = ()
+
+    def converted(self, K: Matrix) -> Training:
+        """Return the samples with the similarity of one candidate."""
+        return Training(K, self.weight, None, self.size)
+
+
+@dataclass(frozen=True)
+class Pair:
+    """A kernel and a conversion, with what training items have settled.
+
+    Attributes
+    ----------
+    place : int
+        Position of the source.
+    source : Source
+        The kernel.
+    conversion : Conversion or None
+        None: the similarity as it is given.
+    """
+
+    place: int
+    source: Source
+    conversion: Conversion | None
+
+    @property
+    def names(self) -> dict[str, str]:
+        """Its part of a candidate, in words."""
+        return {"kernel": self.source.name, "conversion": name_of(self.conversion)}
+
+    def similarity(self, training: PoolTraining) -> tuple[Matrix, Any]:
+        """Similarities of the training items, and the settled conversion."""
+        numbers = training.numbers[self.place]
+        if self.conversion is None:
+            return (
+                numbers if isinstance(numbers, Matrix) else Similarities(numbers)
+            ), None
+        D = self.source.distances(numbers, self.source.own)
+        settled = self.conversion.settle(D)
+        return Similarities(settled.similarities(D)), settled
+
+
+@dataclass(frozen=True)
+class Member:
+    """A pair that was searched: its fitted model and what it says out of fold."""
+
+    pair: Pair
+    settled: SettledConversion | None
+    model: Any
+    held: Array
+
+
+@declares_parameters
+class SimilarityPool:
+    """A mixin of models that choose among kernels and conversions."""
+
+    kernel: Any = "precomputed"
+    _: KW_ONLY
+    kind: str = "similarity"
+    conversions: Any = None
+    top: int = 3
+    Cs: Any = None
+    fixes: Any = None
+    cv: Any = None
+    n_jobs: int | None = None
+
+    fits_rows: ClassVar[bool] = False
+    _fitted_state = Fitted.state(
+        *(replace(entry, needed=False) for entry in (*COEFFICIENTS, *RESULTS)),
+        *SEARCHED,
+        Fitted("X_fit_", "items"),
+        Fitted("n_kernels_in_", "integer", needed=False),
+        Fitted("kept_", "integers", needed=False),
+        Fitted("sources_", "anything"),
+        Fitted("source_of_", "integers", "m"),
+        Fitted("conversions_", "anything"),
+        Fitted("models_", "anything"),
+        Fitted("members_", "anything"),
+        Fitted("weights_", "numbers", "w"),
+        Fitted("ranking_", "anything"),
+        Fitted("kernel_", "kernel", needed=False),
+    )
+    _parameter_constraints = CONSTRAINTS | {
+        "kernel": [str, callable, Kernel, list, tuple],
+        "conversions": [list, tuple, None],
+        "top": [COUNT],
+    }
+
+    # ------------------------------------------------------------------------- input
+
+    @property
+    def _kernels(self) -> list[Any]:
+        """The kernels that were given, as callables."""
+        given = self.kernel if isinstance(self.kernel, list | tuple) else [self.kernel]
+        if not given:
+            raise ValueError("kernel is an empty list; give at least one kernel")
+        if "precomputed" in [k for k in given if isinstance(k, str)]:
+            raise ValueError(
+                "kernel='precomputed' stands alone: for several matrices pass them as "
+                "X, a stack of shape (n, n, n_kernels)"
+            )
+        params = self.kernel_params  # type: ignore[attr-defined]
+        if params is not None and len(given) > 1:
+            raise ValueError(
+                "kernel_params is for a single kernel: in a list use "
+                "krein.Kernel(name, ...) for one with parameters"
+            )
+        return [as_kernel(kernel, params) for kernel in given]
+
+    @property
+    def _items_kernel(self) -> Any:
+        if isinstance(self.kernel, list | tuple):
+            return self._kernels[0]
+        return self.kernel
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()  # type: ignore[misc]
+        distances = self.kind == "distance"
+        precomputed = self._precomputed  # type: ignore[attr-defined]
+        tags.input_tags.sparse = precomputed and not distances
+        tags.input_tags.positive_only = precomputed and distances
+        return tags
+
+    def _check_items(self, X: Any, *, reset: bool) -> Any:
+        """Validate items or a matrix; a stack of matrices becomes views of them."""
+        model: Any = self
+        if reset and self.kind == "distance" and model._precomputed:
+            X = as_square(X)
+        if not (model._precomputed and _is_stack(X)):
+            if not reset and getattr(self, "n_kernels_in_", None) is not None:
+                raise ValueError(
+                    f"X must be a stack of shape (n_new, {model.n_features_in_}, "
+                    f"{model.n_kernels_in_}), as in fit"
+                )
+            items = super()._check_items(X, reset=reset)  # type: ignore[misc]
+            if self.kind == "distance" and model._precomputed:
+                refuse_no_distances(items, type(self).__name__)
+            return items
+        views = as_views(X)
+        n = views.shape[1]
+        if reset:
+            model.n_features_in_ = n
+            model.n_kernels_in_ = len(views.parts)
+        known = getattr(self, "n_kernels_in_", None)
+        if (n, len(views.parts)) != (model.n_features_in_, known):
+            raise ValueError(
+                f"X must have shape (n_new, {model.n_features_in_}, {known or 1}), got "
+                f"{len(views.parts)} matrices of shape {views.shape}"
+            )
+        if self.kind == "distance":
+            for part in views.parts:
+                refuse_no_distances(part, type(self).__name__)
+        return views
+
+    def _prepared(self, items: Any, dtype: Any, weight: Array | None) -> PoolTraining:
+        """Numbers of every kernel for the samples of positive weight."""
+        model: Any = self
+        weight, kept = positive_part(weight)
+        n = num_samples(items) if not hasattr(items, "parts") else items.n
+        if model._precomputed:
+            sources, numbers = self._given(items, dtype)
+            if kept is not None:
+                numbers = [_subset(M, kept) for M in numbers]
+                sources = [_source_subset(source, kept) for source in sources]
+            facts: dict[str, Any] = {"X_fit_": None}
+        else:
+            items = items if kept is None else take(items, kept)
+            sources, numbers = self._computed(items)
+            facts = {"X_fit_": items}
+        if kept is not None:
+            facts["kept_"] = kept
+        facts["sources_"] = sources
+        return PoolTraining(
+            _as_matrix(numbers[0]),
+            weight,
+            kept,
+            n,
+            facts=facts,
+            sources=tuple(sources),
+            numbers=tuple(numbers),
+        )
+
+    def _given(self, items: Any, dtype: Any) -> tuple[list[Source], list[Any]]:
+        """Sources of precomputed matrices."""
+        if scipy.sparse.issparse(items):
+            symmetrize = self.symmetrize  # type: ignore[attr-defined]
+            sparse = check_sparse_similarity(items, symmetrize=symmetrize)
+            return [Source("precomputed")], [SparseSimilarity(sparse)]
+        several = hasattr(items, "parts")
+        parts = items.parts if several else [items]
+        sources, numbers = [], []
+        for i, part in enumerate(parts):
+            name = f"matrix {i}" if several else "precomputed"
+            M = self._checked(part, name if several else "X", dtype)
+            warn_if_distances(M, "X", self.kind)
+            own = None
+            if self.kind == "similarity":
+                diagonal = np.diagonal(M).copy()
+                own = diagonal if is_constant(diagonal) else None
+            sources.append(Source(name, None, self.kind == "distance", own))
+            numbers.append(M)
+        return sources, numbers
+
+    def _computed(self, items: Any) -> tuple[list[Source], list[Any]]:
+        """Sources of kernels on items, settled on these."""
+        sources, numbers = [], []
+        for kernel in self._kernels:
+            named = isinstance(kernel, Kernel)
+            name = _name(kernel)
+            if named and _distance_of(kernel) is not None:
+                M = numbers_of(kernel, True, items, items)
+                M = self._checked(M, f"distance(X, X) of {name}", None)
+                sources.append(Source(name, kernel, is_distance=True))
+                numbers.append(M)
+                continue
+            settled = kernel.fit(items) if named else kernel
+            M = numbers_of(settled, False, items, items)
+            M = self._checked(M, f"kernel(X, X) of {name}", None)
+            distance = self.kind == "distance" and not named
+            own = None if distance else np.diagonal(M).copy()
+            sources.append(Source(name, settled, distance, own))
+            numbers.append(M)
+        return sources, numbers
+
+    def _checked(self, M: Any, name: str, dtype: Any) -> Array:
+        symmetrize = self.symmetrize  # type: ignore[attr-defined]
+        return check_similarity(M, name=name, symmetrize=symmetrize, given=dtype)
+
+    # ------------------------------------------------------------------- the candidates
+
+    def _pairs(self, training: PoolTraining) -> list[Pair]:
+        """All pairs of a kernel and a conversion that it can have."""
+        pairs = []
+        for place, source in enumerate(training.sources):
+            pairs += [
+                Pair(place, source, conversion)
+                for conversion in self._conversions_of(source)
+            ]
+        return pairs
+
+    def _conversions_of(self, source: Source) -> list[Conversion | None]:
+        """Conversions of one kernel: those given, or the default ones it can have."""
+        if self.conversions is None:
+            chosen: list[Any] = list(OF_DISTANCES) if source.has_distances else []
+            given = _form_of(source.kernel) if source.is_distance else None
+            first = [None] if not source.is_distance else [given] if given else []
+            found = first + [as_conversion(c) for c in chosen]
+        else:
+            if not len(self.conversions):
+                raise ValueError("conversions is empty; give at least one, or None")
+            found = [self._possible(as_conversion(c), source) for c in self.conversions]
+        return list(dict.fromkeys(found))
+
+    def _possible(self, given: Conversion | None, source: Source) -> Conversion | None:
+        """Refuse what a kernel cannot have."""
+        if given is None and source.is_distance:
+            form = _form_of(source.kernel)
+            if form is None:
+                raise ValueError(
+                    f"conversions has {AS_GIVEN!r}, but {source.name} holds distances, "
+                    "which are no similarity: choose among the others"
+                )
+            return form
+        if given is not None and not source.has_distances:
+            raise ValueError(
+                f"conversions has {name_of(given)!r}, which needs distances, and those "
+                f"in {source.name} are not known for new items: its diagonal is not "
+                "constant (or it is a sparse table). Pass distances with "
+                f"kind='distance', a kernel on items, or conversions=[{AS_GIVEN!r}]"
+            )
+        return given
+
+    # ---------------------------------------------------------------------- the search
+
+    def _machine_search(self) -> Any:
+        """Return the unfitted model of one pair."""
+        raise NotImplementedError
+
+    def _fit_pool(
+        self, training: PoolTraining, target: Any, folds: Sequence[Fold], groups: Any
+    ) -> list[Member]:
+        """Search the best pairs; return their models, the best by the folds first."""
+        random = groups is None and (self.cv is None or isinstance(self.cv, Integral))
+        pairs = self._pairs(training)
+        scores = np.full(len(pairs), np.nan)
+        if random and len(pairs) > self.top:
+            scores = np.array([self._screened(p, training, target) for p in pairs])
+            order = np.argsort(-np.nan_to_num(scores, nan=-np.inf), kind="stable")
+            chosen = order[: self.top]
+        else:
+            chosen = np.arange(len(pairs))
+        members: list[Member] = []
+        for place in chosen:
+            members.append(
+                self._searched(pairs[place], training, target, folds, random)
+            )
+            members.sort(key=lambda member: -member.model.best_score_)
+            members = members[: self.top]
+        kept = [member.pair for member in members]
+        order = np.argsort(-np.nan_to_num(scores, nan=-np.inf), kind="stable")
+        model: Any = self
+        model.ranking_ = [
+            {
+                **pairs[i].names,
+                "screen_score": None if np.isnan(scores[i]) else float(scores[i]),
+                "chosen": pairs[i] in kept,
+            }
+            for i in order
+        ]
+        return members
+
+    def _screened(self, pair: Pair, training: PoolTraining, target: Any) -> float:
+        """Best score of any fix and C by leave-one-out least squares."""
+        K, _ = pair.similarity(training)
+        part = training.converted(K)
+        model = self._machine_search()
+        spectrum = K.spectrum(part.weight)
+        return model.settings(part, target, spectrum, screened=True)[1]
+
+    def _searched(
+        self,
+        pair: Pair,
+        training: PoolTraining,
+        target: Any,
+        folds: Sequence[Fold],
+        random: bool,
+    ) -> Member:
+        K, settled = pair.similarity(training)
+        model = self._machine_search()
+        held = model.fit_on(training.converted(K), target, folds, screened=random)
+        model.X_fit_ = None
+        model.n_features_in_ = training.size
+        return Member(pair, settled, model, held)
+
+    def _store_pool(self, training: PoolTraining, members: Sequence[Member]) -> None:
+        """Set the fitted attributes."""
+        model: Any = self
+        for name, fact in training.facts.items():
+            setattr(model, name, fact)
+        self.models_ = [member.model for member in members]
+        self.conversions_ = [member.settled for member in members]
+        self.source_of_ = np.array([member.pair.place for member in members])
+        self.members_ = list(_machines(members))
+        self.weights_ = np.array([one["weight"] for one in self.members_])
+        model.n_iter_ = np.max([member.model.n_iter_ for member in members], axis=0)
+        grid, weight = [], []
+        for member in members:
+            for params, share in zip(
+                member.model.cv_results_["params"],
+                member.model.cv_results_["weight"],
+                strict=True,
+            ):
+                grid.append(_candidate(member.pair, params))
+                weight.append(share / len(members))
+        scores = np.vstack([split_scores(member.model) for member in members])
+        table = cv_results(grid, scores) | {"weight": np.array(weight)}
+        store_results(self, table, int(np.argmax(table["mean_test_score"])))
+
+    # --------------------------------------------------------------------- prediction
+
+    def _outputs_of_members(self, X: Any) -> Iterator[tuple[Any, Array]]:
+        """Yield each member's model and its decision values (n_new, n_rows)."""
+        numbers: dict[int, Any] = {}
+        for place, model in enumerate(self.models_):
+            rows = self._converted_rows(X, place, numbers)
+            support = model.support_
+            coef = model.dual_coef_[:, support]
+            columns = rows if support.size == rows.shape[1] else rows[:, support]
+            yield model, model.row_values(coef, columns) + model.intercept_
+
+    def _converted_rows(self, X: Any, place: int, known: dict[int, Any]) -> Any:
+        """Rows of similarities that the model at `place` works on."""
+        model: Any = self
+        i = int(self.source_of_[place])
+        if i not in known:
+            known[i] = self._new_numbers(X, i)
+        settled = self.conversions_[place]
+        if settled is None:
+            return known[i]
+        source = model.sources_[i]
+        return settled.similarities(source.distances(known[i], self._own(X, source)))
+
+    def _new_numbers(self, X: Any, i: int) -> Any:
+        """Similarities or distances of checked new items to the training items."""
+        model: Any = self
+        source = model.sources_[i]
+        if source.kernel is not None:
+            return numbers_of(source.kernel, source.is_distance, X, model.X_fit_)
+        rows = X.parts[i] if hasattr(X, "parts") else X
+        kept = getattr(self, "kept_", None)
+        return rows if kept is None else rows[:, kept]
+
+    def _own(self, X: Any, source: Source) -> Array | None:
+        """Similarities of new items to themselves, where they have to be computed."""
+        if source.is_distance or source.constant is not None:
+            return None
+        one = (take(X, [i]) for i in range(num_samples(X)))
+        return np.array([kernel_matrix(source.kernel, x, x)[0, 0] for x in one])
+
+    def converted(self, X: Any, place: int = 0) -> Any:
+        """Return the rows of similarities that one of `models_` works on.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_new, n_train) or items as in fit
+        place : int
+            Position in `models_`.
+
+        Returns
+        -------
+        ndarray of shape (n_new, n_train)
+            So that ``models_[place].predict(converted(X, place))`` is what that model
+            says, and its certificate can be checked.
+        """
+        items = self._check_items(X, reset=False)
+        return self._converted_rows(items, place, {})
+
+    def _no_expansion(self) -> str:
+        return "it averages models on several similarities"
+
+    # ------------------------------------------------------------------------- in words
+
+    @property
+    def text_(self) -> str:
+        """What was chosen, in a sentence."""
+        parts = [
+            f"{pair['kernel']} {_by(pair['conversion'])} "
+            f"({pair['fix']}, C = {pair['C']:.3g})"
+            for pair in self._best_of_each()
+        ]
+        count = len(self.members_)
+        machines = "1 machine" if count == 1 else f"the average of {count} machines"
+        return f"{machines} on {'; '.join(parts)}"
+
+    def _best_of_each(self) -> list[dict[str, Any]]:
+        seen: dict[tuple[str, str], dict[str, Any]] = {}
+        for one in self.members_:
+            seen.setdefault((one["kernel"], one["conversion"]), one)
+        return list(seen.values())
+
+    def __repr__(self, N_CHAR_MAX: int = 700) -> str:
+        plain = super().__repr__(N_CHAR_MAX)  # type: ignore[call-arg]
+        return f"{plain}  # {self.text_}" if hasattr(self, "members_") else plain
+
+
+def _by(conversion: str) -> str:
+    return conversion if conversion == AS_GIVEN else f"by {conversion} conversion"
+
+
+def _machines(members: Sequence[Member]) -> Iterator[dict[str, Any]]:
+    """Every machine that is averaged: its candidate, weight and certificates."""
+    for member in members:
+        machines = member.model.members_
+        for one in machines:
+            params = {k: v for k, v in one.items() if k != "results"}
+            yield {
+                **_candidate(member.pair, params),
+                "weight": 1.0 / len(members) / len(machines),
+                "results": one["results"],
+            }
+
+
+def _candidate(pair: Pair, params: dict[str, Any]) -> dict[str, Any]:
+    """Parameters of a candidate, the fix by its own word."""
+    rest = {name: value for name, value in params.items() if name != "method"}
+    fix = params["method"]
+    return {**pair.names, "fix": _PLAIN.get(fix, fix), **rest}
+
+
+# ----------------------------------------------------------------- kernels and numbers
+
+
+def numbers_of(kernel: Any, distance: bool, X: Any, Y: Any) -> Array:
+    """Similarities of items, or with `distance` what its kernel makes them of."""
+    own = _distance_of(kernel) if distance else None
+    if own is not None:
+        return evaluate(own, X, Y)
+    return kernel_matrix(kernel, X, Y)
+
+
+def _distance_of(kernel: Any) -> Any:
+    """Return ``distance(X, Y)`` of a kernel of distances, None for another one."""
+    if not isinstance(kernel, Kernel) or kernel.facts.distance is None:
+        return None
+    distance: Any = kernel.facts.distance
+    own = {k: v for k, v in kernel.params.items() if k not in _OF_FORM}
+    return lambda X, Y: distance(X, Y, **own)
+
+
+def _form_of(kernel: Any) -> Conversion | None:
+    """What a kernel of distances itself makes of them; None for bare distances."""
+    if not isinstance(kernel, Kernel):
+        return None
+    settings = {**kernel.facts.parameters, **kernel.params}
+    chosen = {k: settings[k] for k in _OF_FORM if k in settings}
+    return Conversion(**chosen)
+
+
+def _name(kernel: Any) -> str:
+    """The name of a kernel, with the parameters that are not its usual ones."""
+    if isinstance(kernel, Kernel):
+        usual = kernel.params == dict(kernel.facts.by_name)
+        return kernel.name if usual else repr(kernel)
+    return getattr(kernel, "__name__", type(kernel).__name__)
+
+
+def _is_stack(X: Any) -> bool:
+    if isinstance(X, list | tuple):
+        return len(X) > 0 and all(getattr(M, "ndim", 0) == 2 for M in X)
+    return getattr(X, "ndim", 2) == 3
+
+
+def _as_matrix(numbers: Any) -> Matrix:
+    return numbers if isinstance(numbers, Matrix) else Similarities(numbers)
+
+
+def _subset(numbers: Any, kept: np.ndarray) -> Any:
+    if isinstance(numbers, Matrix):
+        return numbers.subset(kept)
+    return numbers[np.ix_(kept, kept)]
+
+
+def _source_subset(source: Source, kept: np.ndarray) -> Source:
+    return source if source.own is None else replace(source, own=source.own[kept])

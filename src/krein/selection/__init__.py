@@ -1,0 +1,1 @@
+"""Folds, scores, searches and calibration: how settings are chosen by data."""

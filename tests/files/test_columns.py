@@ -1,0 +1,75 @@
+"""Tables of items: which columns are names, labels, items, or left out."""
+
+import pytest
+
+from krein import FormatError, read_items
+from krein.files.item_files import _NUMBERS_PER_WORD
+
+TABLE = "pid,weight,size,kind,remark\np1,.1,2,a,hello\np2,.3,1,b,you there\n"
+
+
+def test_blanks_inside_the_only_column_do_not_cut_it(write):
+    text = "name\nJurgen Muller\nAnna Schmidt\nBo Li\n"
+    for name in ("a.csv", "a.txt"):
+        read = read_items(write(name, text), column="name")
+        assert read.data == ["Jurgen Muller", "Anna Schmidt", "Bo Li"]
+    text = "first last\nJurgen Muller\nAnna Schmidt\n"
+    assert read_items(write("b.csv", text), column="first last").data[0] == (
+        "Jurgen Muller"
+    )
+    assert read_items(write("b.txt", text), column="last").data == ["Muller", "Schmidt"]
+
+
+def test_names_and_columns_to_leave_out_are_told(write):
+    path = write("table.csv", TABLE)
+    how = {"label_column": "kind", "id_column": "pid", "drop": ["remark"]}
+    read = read_items(path, **how)
+    assert (read.names, read.columns) == (["p1", "p2"], ["weight", "size"])
+    assert read.data.tolist() == [[0.1, 2], [0.3, 1]]
+    assert list(read.target) == ["a", "b"]
+    assert "names from 'pid'" in read.notes[0]
+    mixed = read_items(path, format="table", id_column="pid", drop=["remark", "size"])
+    assert mixed.columns == ["weight", "kind"]
+
+
+def test_columns_that_are_not_there_are_named(write):
+    path = write("table.csv", TABLE)
+    with pytest.raises(FormatError, match=r"'pod' is not there.*did you mean 'pid'"):
+        read_items(path, id_column="pod")
+    with pytest.raises(FormatError, match=r"'remarks' is not there.*did you mean"):
+        read_items(path, label_column="kind", drop=["remarks"])
+    with pytest.raises(TypeError, match="drop must be a list of titles"):
+        read_items(path, drop="remark")
+    with pytest.raises(FormatError, match="the name 'x' is duplicated"):
+        read_items(write("b.csv", "pid,a\nx,1\nx,2\n"), id_column="pid")
+
+
+def heights(numbers, words):
+    rows = [f"{k},{1.5 + k % 5 / 10}" for k in range(numbers)]
+    rows += [f"{numbers + k},tall" for k in range(words)]
+    return "id,height\n" + "\n".join(rows) + "\n"
+
+
+def test_a_word_among_numbers_is_named(write):
+    path = write("people.csv", heights(20, 1))
+    with pytest.warns(UserWarning, match="'height' has 20 numbers and also 'tall'"):
+        read = read_items(path, format="table")
+    assert read.data[0] == ("1.5",)
+    read = read_items(path, format="table", numbers=["height"])
+    assert (read.data[0], read.data[20]) == ((1.5,), (None,))
+    assert "1 columns of numbers" in read.notes[0]
+
+
+@pytest.mark.parametrize("words", [2, 3])
+def test_many_words_among_numbers_are_categories(write, words, recwarn):
+    numbers = 2 * _NUMBERS_PER_WORD
+    read_items(write("people.csv", heights(numbers, words)), format="table")
+    assert len(recwarn) == (words == 2)
+
+
+def test_insisting_on_numbers_needs_a_table_and_its_column(write):
+    path = write("people.csv", heights(20, 1))
+    with pytest.raises(FormatError, match="no column 'weight' to be read as numbers"):
+        read_items(path, format="table", numbers=["weight"])
+    with pytest.raises(ValueError, match="format='table'"):
+        read_items(path, numbers=["height"])

@@ -1,0 +1,75 @@
+"""A first row of numbers below a title: a header or an item?"""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from krein import read_items, read_matrix
+
+SQUARE = "{}\n{},1,.5,.2\n{},.5,1,.3\n{},.2,.3,1\n"
+
+
+@pytest.mark.parametrize("corner", ["sample", "id", "anything"])
+def test_a_named_index_of_numbers_names_a_square_matrix(tmp_path, corner):
+    names = [101, 102, 103]
+    frame = pd.DataFrame(np.eye(3), index=names, columns=names)
+    frame.rename_axis(corner).to_csv(tmp_path / "K.csv")
+    read = read_matrix(tmp_path / "K.csv")
+    assert read.names == ["101", "102", "103"]
+    assert read.columns is None
+    np.testing.assert_array_equal(read.data, np.eye(3))
+    assert f"line 1 ('{corner}', '101'" in read.notes[1]
+
+
+def test_a_numbering_above_names_of_a_square_matrix_is_left_out(write):
+    path = write("K.csv", SQUARE.format("bird,1,2,3", "wren", "robin", "owl"))
+    read = read_matrix(path)
+    assert (read.names, read.columns) == (["wren", "robin", "owl"], None)
+    assert read.data.shape == (3, 3)
+    # New items against others are no square matrix with a header.
+    assert read_matrix(path, mirror=False).data.shape == (4, 3)
+
+
+def test_a_text_in_the_corner_of_numbers_is_still_a_mistake(write):
+    with pytest.raises(ValueError, match="expected a number, got 'x'"):
+        read_matrix(write("K.csv", "x,0.5,0.2\n0.5,1,0.3\n0.2,0.3,1\n"))
+
+
+HEADERS = {
+    "sample,400,405,410,415": ["s1,.1,.2,.3,.1", "s2,.3,.1,.5,.2"],
+    "bird,400,405,410,415": ["wren,.1,.2,.3,.1", "owl,.3,.1,.5,.2"],
+    "compound,0,1,2,3": ["c1,1,0,0,1", "c2,0,0,1,0"],
+    "scan,100,103,109,117": ["s1,.1,.2,.3,.1", "s2,.3,.1,.5,.2"],
+    "x,1.1,1.5,2,3.1,4.7,4.9,6.01,7": ["a,1,2,1,2,1,2,1,2", "b,1,1,3,2,5,2,1,2"],
+}
+ITEMS = {
+    "control,.4,.45,.51,.615": ["s1,.1,.2,.3,.1", "s2,.3,.1,.5,.2"],
+    "control,1,2,5,9": ["s1,5,6,7,1", "s2,1,6,2,1"],
+    "alice,.1,.2,.3,.4": ["bob,.1,.2,.3,.8", "carl,.3,.1,.5,.2"],
+    "x,1.1,1.5,2,3.1,4.7,4.9,6.01": ["a,1,2,1,2,1,2,1", "b,1,1,3,2,5,2,1"],
+    "alice,.1,.2,.3": ["bob,.3,.2,.8", "carl,.3,.1,.5"],
+}
+
+
+@pytest.mark.parametrize("first", HEADERS)
+def test_a_header_of_numbers_is_no_item(write, first):
+    read = read_items(write("spectra.csv", "\n".join([first, *HEADERS[first]])))
+    names = [row.split(",")[0] for row in HEADERS[first]]
+    assert (read.names, read.columns) == (names, first.split(",")[1:])
+    assert "is taken for a header, not for an item" in read.notes[1]
+
+
+@pytest.mark.parametrize("first", ITEMS)
+def test_an_item_is_no_header(write, first):
+    rows = [first, *ITEMS[first]]
+    read = read_items(write("items.csv", "\n".join(rows)))
+    assert read.names == [row.split(",")[0] for row in rows]
+
+
+def test_numbers_below_the_title_of_names_are_names(write):
+    spectra = read_items(write("a.csv", "sample,400,405\n7,.1,.2\n8,.3,.1\n"))
+    assert (spectra.names, spectra.columns) == (["7", "8"], ["400", "405"])
+    table = read_items(write("b.csv", "id,size,age\n7,.1,2\n8,.3,1\n"))
+    assert (table.names, table.columns) == (["7", "8"], ["size", "age"])
+    twice = read_items(write("c.csv", "id,size,age\n7,.1,2\n7,.3,1\n"))
+    assert (twice.names, twice.columns) == (None, ["id", "size", "age"])
