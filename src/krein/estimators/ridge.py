@@ -34,6 +34,7 @@ from krein.spectrum.decomposition import Spectrum, is_psd, rescale, zero_toleran
 from krein.spectrum.fixed_kernel import by_spectrum, rounding_of_targets
 from krein.spectrum.fixes import FIXES, Fix, as_fix
 from krein.training import FittedRows, Row, Training, Values
+from krein.validation import refuse_mask
 
 
 @declares_parameters
@@ -229,6 +230,7 @@ class KreinRidge(KernelRegressor):
         scale, axes, gain, items = (
             known.pop(name) for name in ("scale", "axes", "gain", "items")
         )
+        self._refuse_changed_kernel()
         X = self._check_items(X, reset=False)
         if self._precomputed:
             rows = X.toarray() if scipy.sparse.issparse(X) else X
@@ -245,6 +247,7 @@ class KreinRidge(KernelRegressor):
         if k_diag is None and not self._precomputed:
             one = (take(X, [i]) for i in range(n))
             return np.array([kernel_matrix(self.kernel_, x, x)[0, 0] for x in one])
+        refuse_mask(k_diag, "k_diag")
         k = np.asarray(k_diag, dtype=float) if k_diag is not None else None
         if k is None or k.shape != (n,) or not np.isfinite(k).all():
             given = "nothing" if k is None else f"an array of shape {k.shape}"
