@@ -22,6 +22,7 @@ from scipy.linalg import eigh_tridiagonal
 from scipy.linalg.blas import dnrm2 as norm  # it neither overflows nor underflows
 from scipy.sparse.linalg import LinearOperator, eigsh
 
+from krein.referee.box import Kernel
 from krein.referee.digits import EPS, Array, Eigenpairs, Wide, root, wide
 from krein.referee.fitted import Fitted, Outputs, Row
 from krein.referee.report import faults_of
@@ -71,6 +72,9 @@ class FixedKernel(Protocol):
 
     def readings(self, v: Array, c: Array) -> list[Outputs]:
         """K~ v, for each way to read which eigenvalues are zero."""
+
+    def primal(self) -> Kernel | None:
+        """K~ as a matrix, where other primal points can be found with it."""
 
     def map_error(self, c: Array, v: Array) -> tuple[float, bool]:
         """How far c is from the map of v, and whether rounding explains that."""
@@ -173,6 +177,14 @@ class Decomposed:
             target, gain = self._applied(tolerance)
             found[target.tobytes()] = target, gain
         return [self._outputs(v, *either) for either in found.values()]
+
+    def primal(self) -> Kernel | None:
+        """Return K~ for other primal points; none where it is too large."""
+        if not self.refined:
+            return None
+        R = self.root.high
+        U = self.pairs.vectors.high / R[:, None]
+        return Kernel((U * self.target) @ U.T, lambda d: self.outputs(d).f)
 
     def outputs(self, v: Array) -> Outputs:
         """K~ v."""
@@ -288,6 +300,10 @@ class Multiplied:
         split = 1e-11 * height * norm(v / self.root) / self.root
         rounding = outputs.rounding + split
         return [Outputs(f, outputs.unsure + rounding, rounding)]
+
+    def primal(self) -> Kernel | None:
+        """Nothing: products alone do not solve for other weights."""
+        return None
 
     def map_error(self, c: Array, v: Array) -> tuple[float, bool]:
         """Look for parts on the wrong side of the spectrum."""
