@@ -15,6 +15,8 @@ _MEANING = {  # weakest first
 }
 # A claim is printed and stored with 16 digits: a bound may be short by this share.
 _LAST_DIGITS = 1e-9
+# An objective is a double: differences of this share of it are its last digits.
+_OBJECTIVE = 4 * float(np.finfo(float).eps)
 # "Converged" is said of a relative value computed by another formula.
 _SAME_TOLERANCE = 1e-6
 
@@ -76,7 +78,10 @@ class Evidence(NamedTuple):
 
     def _bound_faults(self, claim: Any) -> list[str]:
         bound = claim.certificate.value
-        enough = self.found.value <= bound * (1 + _LAST_DIGITS) + self.found.slack
+        slack = self.found.slack
+        if self.kind == "gap":  # it is about a difference from objective_
+            slack += _OBJECTIVE * abs(self.objective.value)
+        enough = self.found.value <= bound * (1 + _LAST_DIGITS) + slack
         return faults_of(
             (claim.certificate.kind == self.kind,
              "a gap is claimed for a problem that is not convex"),
