@@ -281,8 +281,9 @@ class Box:
         f = outputs.f
         value = float(self.value(a, f))
         sizes = np.abs(a) * (np.abs(self.target.high) + np.abs(f.high))
-        doubles = float(np.abs(a) @ (outputs.rounding + outputs.unsure))
-        return Measured(value, doubles + 64 * EPS * float(sizes.sum()))
+        digits = float(np.abs(a) @ outputs.unsure) + 64 * EPS * float(sizes.sum())
+        doubles = float(np.abs(a) @ outputs.rounding)
+        return Measured(value, doubles + digits, digits=digits)
 
     def unit(self, a: Array, value: float, least: float = 0.0) -> float:
         """What a relative gap refers to: the value of the dual, or `least`.

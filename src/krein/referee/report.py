@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -32,11 +33,14 @@ class Measured(NamedTuple):
         By how much another value is no contradiction.
     unit : float
         What a relative value refers to.
+    digits : float
+        Of an objective: what its last digits alone can be off.
     """
 
     value: float
     slack: float
     unit: float = 1.0
+    digits: float = math.inf
 
 
 class Evidence(NamedTuple):
@@ -71,8 +75,12 @@ class Evidence(NamedTuple):
         ]
 
     def _value_faults(self, claim: Any) -> list[str]:
+        """Compare objectives: a gap says how far the optimum is from objective_."""
         value = self.objective.value
-        same = abs(claim.value - value) <= self.objective.slack
+        allowed = self.objective.slack
+        if self.kind == "gap":
+            allowed = min(allowed, self.objective.digits + claim.certificate.value)
+        same = abs(claim.value - value) <= allowed
         text = f"objective_ says {claim.value:.9g}, recomputed {value:.9g}"
         return faults_of((same, text))
 
@@ -80,7 +88,7 @@ class Evidence(NamedTuple):
         bound = claim.certificate.value
         slack = self.found.slack
         if self.kind == "gap":  # it is about a difference from objective_
-            slack += _OBJECTIVE * abs(self.objective.value)
+            slack += _OBJECTIVE * self.found.unit
         enough = self.found.value <= bound * (1 + _LAST_DIGITS) + slack
         return faults_of(
             (claim.certificate.kind == self.kind,
@@ -96,7 +104,8 @@ class Evidence(NamedTuple):
 
     @property
     def _recomputed(self) -> str:
-        value, slack, _ = self.found
+        value = self.found.value
+        slack = self.found.slack
         return f"recomputed {value:.6g} (the last digits may account for {slack:.1g})"
 
 
