@@ -155,6 +155,7 @@ def test_searches_and_pipelines_of_scikit_learn(vectors):
     assert check_certificate(search, sigmoid_kernel(X), y).holds
 
 
+@pytest.mark.filterwarnings("ignore:the diffusion of new rows leaves out")
 @pytest.mark.parametrize("method", ["shift", "diffusion", "flip", "square"])
 def test_a_pipeline_that_treats_training_rows_otherwise(method, vectors):
     X, y = vectors
