@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
-from krein import KreinNystroem, KreinSVC, SpectrumSVC, tl1_kernel
+from krein import DCSVC, KreinNystroem, KreinSVC, SpectrumSVC, tl1_kernel
 from krein.machines import tall_svm
 from krein.scale import decision_function, fit, predict
 from krein.scale.tiles import rows_that_fit
@@ -173,6 +173,7 @@ def test_precomputed_similarity(problem, tmp_path):
     ("estimator", "options", "message"),
     [
         (SpectrumSVC(kernel="tl1"), {}, "has no approximation"),
+        (DCSVC(kernel="tl1"), {}, "DCSVC takes no landmarks.* KreinRidge and .* do"),
         (
             SpectrumSVC(kernel="tl1", approximation=KreinNystroem(5)),
             {},
