@@ -116,7 +116,7 @@ class ProxySVC(KernelClassifier):
     Where f(0) = rho ||(K0)_-||^2 exceeds about 1e6 times f(alpha) - f(0), as for a
     large negative part with large rho and C, the objective is a plane that ends in a
     wall, along which steps are small. The fit may end before `tol`. It says so: a
-    ConvergenceWarning, the status ``"max_iter"`` in `result_`, a feasible `alpha_`, and
+    ConvergenceWarning, the status ``"stalled"`` in `result_`, a feasible `alpha_`, and
     in `duality_gap_` the bound that was reached.
 
     References

@@ -21,7 +21,7 @@ from krein.arrays import Array
 from krein.machines.box import QuadraticModel
 from krein.machines.interior_point import interior_points
 from krein.machines.svm_dual import SVMDual, SVMPoint, run_libsvm
-from krein.result import Certificate, History, Result, Status
+from krein.result import Certificate, History, Result
 
 _CACHE_MB = 250  # all rows of 8000 items
 _STAGES = (1e-3, 1e-6, 1e-9)  # tolerances, in units of the margins
@@ -94,7 +94,8 @@ def solve_dual(
         if at_rest:
             break
     assert best is not None
-    return _result(problem, unit, best, (size, height), tol, n_iter, History(rows))
+    limits = tol, max_iter
+    return _result(problem, unit, best, (size, height), limits, n_iter, History(rows))
 
 
 def _within(unit: SVMDual, x: Array) -> Array:
@@ -146,7 +147,7 @@ def _result(
     unit: SVMDual,
     point: SVMPoint,
     scales: tuple[float, float],
-    tol: float,
+    limits: tuple[float, int],
     n_iter: int,
     history: History,
 ) -> tuple[Result, float]:
@@ -156,10 +157,12 @@ def _result(
     worth = size * height if certificate.kind == "gap" else height
     value = certificate.value * worth
     gap = certificate.kind == "gap"
-    certificate = Certificate(
-        certificate.kind, value, certificate.relative if gap else value
-    )
-    status: Status = "converged" if certificate.relative <= tol else "max_iter"
+    relative = certificate.relative if gap else value
+    tol, max_iter = limits
+    # How much of it is rounding is asked where it matters.
+    rounding = 0.0 if relative <= tol else unit.rounding(point) * (1 if gap else height)
+    certificate = Certificate(certificate.kind, value, relative, rounding)
+    status = certificate.status(tol, out_of_steps=n_iter >= max_iter)
     # Powers of two: what is on its bound stays there.
     a = np.minimum(point.a * size, problem.domain.upper)
     value = point.value * size * height

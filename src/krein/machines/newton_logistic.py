@@ -164,7 +164,7 @@ def _by_factor(
 ) -> tuple[Array, float]:
     """Factor S, projected: one column."""
     basis = _constants(problem, curvature)
-    S = projected(problem.K.copy(), curvature.diagonal, basis)
+    S, _ = projected(problem.K.copy(), curvature.diagonal, basis)
     factor = scipy.linalg.cho_factor(S, lower=True, overwrite_a=True)
     right = curvature.right(defect)
     U = scipy.linalg.cho_solve(factor, basis @ (basis.T @ right) - right)

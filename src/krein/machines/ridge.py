@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from krein.arrays import Array
-from krein.result import Certificate, History, Result, Status
+from krein.result import Certificate, History, Result
 from krein.spectrum.decomposition import Spectrum
 
 _EPS = float(np.finfo(np.float64).eps)
@@ -83,7 +83,7 @@ def spectral_ridge(
     if convex:
         targets = np.abs(y) + abs(b)
         certificate = system.gap(best, missed, alpha, targets, balanced=fit_intercept)
-    status: Status = "converged" if certificate.relative <= tol else "max_iter"
+    status = certificate.status(tol, out_of_steps=False)  # the solution is direct
     return Result(best, value, certificate, status, history.n_rows, history), b
 
 

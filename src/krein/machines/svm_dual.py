@@ -199,6 +199,15 @@ class SVMDual:
             certificate = Certificate(certificate.kind, np.inf, np.inf)
         return replace(point, certificate=certificate)
 
+    def rounding(self, point: SVMPoint) -> float:
+        """How much of a point's relative certificate is counted rounding."""
+        if not np.isfinite(point.certificate.relative):
+            return 0.0
+        if not self.psd:
+            return 2.0 * float(point.error.max())
+        own = self.domain.gap(point.a, point.gradient)
+        return max(0.0, point.certificate.relative - self._relative(point, own))
+
     def intercept(self, point: SVMPoint) -> float:
         """Return b of the decision values ``f + b``."""
         outputs = self.spread(point.outputs)

@@ -23,7 +23,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from krein.arrays import Array
-from krein.result import Certificate, History, Result, Status
+from krein.result import Certificate, History, Result
 from krein.similarity.tiles import TiledMatrix
 
 _EPS = float(np.finfo(np.float64).eps)
@@ -73,9 +73,8 @@ class TallRidge:
             if not new.certificate.relative < 0.5 * best.certificate.relative:
                 break
             best = new
-        status: Status = "stalled"  # the solution is direct
-        if best.certificate.relative <= tol:
-            status = "converged"
+        # The solution is direct.
+        status = best.certificate.status(tol, out_of_steps=False)
         steps = history.n_rows
         return Result(best.x, best.value, best.certificate, status, steps, history), b
 

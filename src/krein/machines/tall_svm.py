@@ -31,7 +31,7 @@ from krein.machines._loop import Iterate, run
 from krein.machines.box import BalancedBox
 from krein.machines.interior_point import Solve, State, newton_step, snapped
 from krein.machines.svm_dual import box_gap
-from krein.result import Certificate, Result, Status
+from krein.result import Certificate, Result
 from krein.similarity.tiles import TiledMatrix
 
 _MAX_STEPS = 200
@@ -90,7 +90,7 @@ def linear_svm(
     whole = TallSVM(features, domain, fixed, margin, floor=floor)
     if domain.balance == 0.0 and margin.max() <= 0.0:  # no target leaves the tube
         nothing = _evaluated(whole, np.zeros(domain.n))
-        status: Status = "converged"
+        status = nothing.certificate.status(tol, out_of_steps=False)
         info = {"w": nothing.w}
         zero = nothing.a, nothing.value, nothing.certificate
         return Result(*zero, status, 0, info=info), 0.0
@@ -271,7 +271,7 @@ def _near_the_margin(
         found = _settled(whole, result, tol, max_iter)
         # More variables help where some were put on a wrong bound, not against
         # rounding.
-        if found[0].converged or found[0].info["without_rounding"] <= tol:
+        if found[0].converged or found[0].is_solved_to_rounding(tol):
             return found
     return None
 
@@ -296,14 +296,17 @@ def _has_interior(domain: BalancedBox) -> bool:
 
 
 class Evaluated(NamedTuple):
-    """A point of the box, its weights, value and gap, rounding counted and not."""
+    """A point of the box, its weights, value and gap."""
 
     a: Array
     w: Array
     value: float
     certificate: Certificate
-    without_rounding: float
     outputs: Array
+
+    def is_within(self, tol: float) -> bool:
+        """Whether the gap is, but for what is counted for rounding."""
+        return self.certificate.relative - self.certificate.rounding <= tol
 
 
 def _settled(
@@ -317,18 +320,16 @@ def _settled(
     if found.certificate.relative > _ON_BOUNDS * tol:
         inside = _evaluated(whole, state.a)
         found = min(found, inside, key=lambda point: point.certificate.value)
-    status: Status = "max_iter"
-    if found.certificate.relative <= tol:
-        status = "converged"
-    elif found.without_rounding <= tol or result.n_iter < max_iter:
-        status = "stalled"  # the equations of a further step are singular to rounding
+    # What only rounding keeps above `tol` is not helped by more steps.
+    out_of_steps = result.n_iter >= max_iter and not found.is_within(tol)
+    status = found.certificate.status(tol, out_of_steps=out_of_steps)
     solved = replace(
         result,
         x=found.a,
         value=found.value,
         certificate=found.certificate,
         status=status,
-        info={"w": found.w, "without_rounding": found.without_rounding},
+        info={"w": found.w},
     )
     if whole.domain.balance > 0.0:  # as on a kernel, all on their bounds included
         return solved, whole.domain.intercept(found.a, found.outputs, whole.margin)
@@ -375,11 +376,7 @@ def _evaluated(whole: TallSVM, a: Array) -> Evaluated:
     gap = box_gap(domain, a, outputs, error, whole.margin)
     gap += off * (2.0 * float(np.linalg.norm(w)) + 0.5 * off)
     plain = domain.gap(a, whole.margin - domain.y * outputs)
-    return Evaluated(
-        a,
-        w,
-        value,
-        whole.certificate(gap, value, a),
-        whole.certificate(plain, value, a).relative,
-        outputs,
-    )
+    certificate = whole.certificate(gap, value, a)
+    rounding = certificate.relative - whole.certificate(plain, value, a).relative
+    certificate = replace(certificate, rounding=max(0.0, rounding))
+    return Evaluated(a, w, value, certificate, outputs)
