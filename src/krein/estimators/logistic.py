@@ -10,7 +10,7 @@ import numpy as np
 from scipy.special import expit, softmax
 from sklearn.utils import check_random_state
 
-from krein.arrays import Array
+from krein.arrays import Array, extended_product
 from krein.declarations import CONSTRAINTS, COUNT, declares_parameters
 from krein.estimators._logistic_plan import (
     MAX_ITER,
@@ -51,7 +51,7 @@ class LogisticModel(KernelClassifier):
     multi_class: str = "multinomial"
     indefinite: str = "raise-alpha"
     solver_options: dict[str, Any] | None = None
-    tol: float = 1e-10
+    tol: float = 1e-8
     max_iter: Any = None
 
     _fitted_state = PLAN_STATE
@@ -182,7 +182,12 @@ class LogisticModel(KernelClassifier):
         result = self._run(problem, plan, start)
         if result.status == "diverged":
             return result
-        found = problem.certificate(result.x, result.info["intercept"])
+        b = result.info["intercept"]
+        found = problem.certificate(result.x, b)
+        if found.relative > self.tol and isinstance(problem.K, np.ndarray):
+            found = problem.certificate(
+                result.x, b, *extended_product(problem.K, result.x)
+            )
         return result.certified(found, self.tol)
 
     def _run(self, problem: IndefiniteLogistic, plan: Plan, start: Array) -> Result:
@@ -296,7 +301,8 @@ class KreinLogisticRegression(LogisticModel):
         step, tau, max_inner, batch``, and ``equations`` ("corrected" or, as a study of
         the paper, "printed"), see `krein.published.concave_convex.CCCPSettings`.
     tol : float
-        On the stationarity residual.
+        On the stationarity residual, rounding counted. Newton's method ends before
+        where the residual is the rounding of its own products.
     max_iter : int, optional
         Steps; by default 100 (newton), 100 000 (krein-gd), 20 (the paper's k_max).
 

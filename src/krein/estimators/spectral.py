@@ -88,7 +88,7 @@ def svm_rows(
             if len(starts) and _is_inside(starts[k][items], upper[items]):
                 given["start"] = starts[k][items]
             box = BalancedBox(upper[items], signs)
-            solve = _solver(_part(trained, items), box, given)
+            solve = _solver(_part(trained, items), box, given, items)
             solved.append(solve(tol=tol, max_iter=max_iter))
     V, alphas = np.zeros((2, upper.size, len(machines)))
     for k, ((items, signs), (result, _)) in enumerate(
@@ -117,7 +117,7 @@ def _landmark_rows(
     rows = []
     for signs in target.signs():
         box = BalancedBox(upper, signs)
-        result, b = _solver(trained, box, {"n_rows": target.n_rows})(
+        result, b = _solver(trained, box, {"n_rows": target.n_rows}, slice(None))(
             tol=tol, max_iter=max_iter
         )
         coef = trained.to_raw(signs * result.x)
@@ -161,11 +161,19 @@ def _part(trained: FixedKernel, items: np.ndarray | slice) -> FixedKernel:
 
 
 def _solver(
-    trained: FixedKernel, domain: BalancedBox, options: dict[str, Any]
+    trained: FixedKernel,
+    domain: BalancedBox,
+    options: dict[str, Any],
+    items: np.ndarray | slice,
 ) -> Callable[..., tuple[Result, float]]:
     """Solver of one row: LIBSVM where the kernel is formed, else on its features."""
     if trained.features is None or trained.ready is not None:
-        problem = SVMDual.classification(trained.kernel(), domain, psd=trained.psd)
+        noise = trained.noise()
+        if noise is not None:
+            noise = noise[items]
+        problem = SVMDual.classification(
+            trained.kernel(), domain, psd=trained.psd, noise=noise
+        )
         return partial(solve_dual, problem, **options)
     return partial(linear_svm, cast(TiledMatrix, trained.features), domain)
 
@@ -299,10 +307,9 @@ class FixedKernelSVC(KernelClassifier):
         """Fit all C on one fixed kernel; see `KernelModel.fit_path`."""
 
         def fit(others: dict, Cs: list[float]) -> list[FittedRows]:
-            kernel = self.candidate(others).fixed_kernel(training)
-            return svm_candidates(
-                kernel, training, target, Cs, votes_in_pairs(self, target)
-            )
+            model = self.candidate(others)
+            kernel, pairs = model.fixed_kernel(training), votes_in_pairs(model, target)
+            return svm_candidates(kernel, training, target, Cs, pairs)
 
         return along(grid, "C", fit)
 

@@ -142,8 +142,9 @@ class SpectrumSVR(KernelRegressor):
         upper, tall = training.upper(self.C), is_tall(trained)
         K = np.empty((training.size, 0)) if tall else trained.kernel()
         problem = SVMDual.regression(
-            K, target.y, upper, epsilon=self.epsilon, psd=trained.psd
-        )
+            K, target.y, upper, epsilon=self.epsilon, psd=trained.psd,
+            noise=trained.noise(),
+        )  # fmt: skip
         if tall:
             height = power_of_two(float(np.abs(problem.margin).max(initial=0.0)))
             return FittedRows([tall_row(trained, problem, self, height)])
@@ -235,7 +236,9 @@ class SpectrumOneClassSVM(OutlierMixin, KernelModel):
         trained = training.K.fixed_kernel(self.method, self.t, training.weight)
         upper, tall = training.upper(1.0), is_tall(trained)
         K = np.empty((training.size, 0)) if tall else trained.kernel()
-        problem = SVMDual.one_class(K, upper, nu=self.nu, psd=trained.psd)
+        problem = SVMDual.one_class(
+            K, upper, nu=self.nu, psd=trained.psd, noise=trained.noise()
+        )
         row = (tall_row if tall else solved_row)(trained, problem, self)
         row = on_landmarks(row, training)
         # Free support vectors lie on the boundary exactly; it counts as inside.

@@ -29,7 +29,7 @@ _SOLVED = 1e-6  # of the objective: the share to which a model has to solve the 
 def judge_mkl(fitted: Fitted) -> Iterator[Evidence]:
     """Judge every row: each has weights of its own."""
     square = np.ix_(fitted.kept, fitted.kept)
-    stack = [0.5 * (K + K.T)[square] for K in fitted.stack]
+    stack = [_fixed(fitted, 0.5 * (K + K.T)[square]) for K in fitted.stack]
     costs = _costs(fitted, stack)
     for k, row in enumerate(fitted.rows()):
         shares = fitted.model.weights_[k]
@@ -46,6 +46,9 @@ def judge_mkl(fitted: Fitted) -> Iterator[Evidence]:
         unit = abs(float(above) - float(costs.min()))
         largest = np.max([each.unsure for each in single], axis=0)
         slack = gap.slack + float(np.abs(a) @ largest) + 64 * EPS * float(costs.max())
+        if fitted.parameter("fix") is not None:  # a decomposition in doubles
+            norm = max(float(np.abs(K).sum(axis=1).max()) for K in stack)
+            slack += fitted.spread * norm * float(np.abs(a).sum()) ** 2
         # The model says an upper bound of phi, by its own gap of the SVM.
         doubles = box.objective(a, outputs).slack + slack
         doubles += min(claimed, _SOLVED * unit)
@@ -111,3 +114,19 @@ def _lower_bound(
 def _weight_faults(shares: Array) -> list[str]:
     simplex = abs(float(shares.sum()) - 1.0) <= _SUM and shares.min() >= 0.0
     return faults_of((simplex, "weights_ are negative, or not of sum 1"))
+
+
+def _fixed(fitted: Fitted, K: Array) -> Array:
+    """K~ = R^-1 V diag(f(l)) V' R^-1 with R K R = V diag(l) V'; K without a fix."""
+    fix = fitted.parameter("fix")
+    if fix is None:
+        return K
+    root = np.sqrt(fitted.weight)
+    values, V = np.linalg.eigh(root[:, None] * K * root)
+    made = {
+        "clip": np.maximum(values, 0.0),
+        "flip": np.abs(values),
+        "square": values**2,
+    }[fix]
+    fixed = (V * made) @ V.T / root[:, None] / root
+    return 0.5 * (fixed + fixed.T)
