@@ -279,7 +279,7 @@ noisy = X[:, 0] + 0.2 * rng.standard_normal(n)
 y = np.searchsorted(np.quantile(noisy, np.arange(1, n_classes) / n_classes), noisy)
 model = SpectrumSVC("flip", kernel="tl1",
                     approximation=KreinNystroem(m, random_state=0))
-fit(model, X[:500], y[:500] > n_classes // 2, store=folder + "/warm")
+fit(model, X[:500], y[:500] >= n_classes // 2, store=folder + "/warm")
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 fit(model, X, y, store=folder + "/s", memory=memory)
 print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1000)
