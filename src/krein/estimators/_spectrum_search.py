@@ -127,7 +127,14 @@ class SpectrumSearch:
         return self.gains or SEARCHED_FIXES
 
     def fit_search(
-        self, training: Training, target: Any, folds: Sequence[Fold], *, screened: bool
+        self,
+        training: Training,
+        target: Any,
+        folds: Sequence[Fold],
+        *,
+        screened: bool,
+        settings: Settings | None = None,
+        spectrum: Spectrum | None = None,
     ) -> tuple[FoldValues, np.ndarray]:
         """Score the settings on the folds and fit the best ones to all samples.
 
@@ -140,6 +147,10 @@ class SpectrumSearch:
         screened : bool
             Rank all settings by least squares first, and train the best of them only.
             Leave-one-out values mislead where folds keep relatives together.
+        settings : Settings, optional
+            Those to train, where `settings` has chosen them already.
+        spectrum : Spectrum, optional
+            Of the similarity and the weights, where it is known already.
 
         Returns
         -------
@@ -148,8 +159,10 @@ class SpectrumSearch:
         ndarray of int
             Those whose mean is the model, the best first.
         """
-        spectrum = training.K.spectrum(training.weight)
-        settings, _ = self.settings(training, target, spectrum, screened=screened)
+        if spectrum is None:
+            spectrum = training.K.spectrum(training.weight)
+        if settings is None:
+            settings, _ = self.settings(training, target, spectrum, screened=screened)
         ask = partial(fold_values, self._path(), settings, training, target)
         values = search(ask, folds, n_jobs=self.n_jobs)
         scores = self._fold_scores(values, training, target)
