@@ -116,7 +116,7 @@ def status_of(model: Any) -> str:
     words = [
         result.status for result in (found if isinstance(found, list) else [found])
     ]
-    order = ("diverged", "max_iter", "interrupted", "converged")
+    order = ("diverged", "max_iter", "stalled", "interrupted", "converged")
     return next((word for word in order if word in words), "")
 
 

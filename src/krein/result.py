@@ -13,8 +13,10 @@ from typing import Any, Literal
 import numpy as np
 
 from krein.arrays import Array
+from krein.validation import is_continuous
 from krein.words import import_optional
 
+# How a run ended; `Result` says what each of them means.
 Status = Literal["converged", "stalled", "max_iter", "diverged", "interrupted"]
 
 
@@ -49,6 +51,11 @@ class Certificate:
         The certificate in the units of the problem, not negative.
     relative : float
         The scale-free form of `value`; this is what ``tol`` is compared with.
+    rounding : float
+        The share of `relative` that is not left by the solver but counted for rounding
+        errors, of the sums and of the eigendecomposition: at the same point exact
+        arithmetic would claim ``relative - rounding``. Zero where a solver does not
+        tell the two apart.
 
     Examples
     --------
@@ -60,6 +67,21 @@ class Certificate:
     kind: Literal["gap", "stationarity"]
     value: float
     relative: float
+    rounding: float = 0.0
+
+    def status(self, tol: float, *, out_of_steps: bool) -> Status:
+        """How a run ended that ended here, and neither diverged nor was interrupted.
+
+        Parameters
+        ----------
+        tol : float
+            Largest `relative` that counts as converged.
+        out_of_steps : bool
+            The largest number of steps was taken.
+        """
+        if self.relative <= tol:
+            return "converged"
+        return "max_iter" if out_of_steps else "stalled"
 
 
 @dataclass(eq=False, repr=False)
@@ -127,7 +149,13 @@ class Result:
     certificate : Certificate
         How good `x` is.
     status : {"converged", "stalled", "max_iter", "diverged", "interrupted"}
-        Why the run ended; stalled: rounding allows no further step.
+        Why the run ended. ``"converged"``: the certificate is within the tolerance.
+        ``"stalled"``: it is not, and the method could take no further step, or
+        counting the rounding errors put it above: more steps do not help, but a
+        similarity divided by its size, a larger alpha (smaller C) or a larger tol do;
+        ``certificate.rounding`` says how much is rounding. ``"max_iter"``: as many
+        steps as allowed were taken, more may help. ``"diverged"``: the point is no
+        model. ``"interrupted"``: a callback ended it.
     n_iter : int
         Number of steps taken.
     history : History
@@ -155,6 +183,9 @@ class Result:
     def certified(self, certificate: Certificate, tol: float, **changes: Any) -> Result:
         """Return it with another certificate, which may be above the tolerance.
 
+        The difference is rounding that the solver did not count: then the status of a
+        run that had converged is ``"stalled"``.
+
         Parameters
         ----------
         certificate : Certificate
@@ -164,9 +195,18 @@ class Result:
         **changes
             Other fields to replace.
         """
-        missed = self.status == "converged" and not certificate.relative <= tol
-        status: Status = "max_iter" if missed else self.status
+        status, counted = self.status, certificate.relative - self.certificate.relative
+        if np.isfinite(counted):
+            rounding = max(0.0, counted) + self.certificate.rounding
+            certificate = replace(certificate, rounding=rounding)
+        if status == "converged" and not certificate.relative <= tol:
+            status = "stalled"
         return replace(self, certificate=certificate, status=status, **changes)
+
+    def is_solved_to_rounding(self, tol: float) -> bool:
+        """Whether only counted rounding errors keep the certificate above `tol`."""
+        own = self.certificate.relative - self.certificate.rounding
+        return self.status == "stalled" and own <= tol
 
     @property
     def converged(self) -> bool:
@@ -269,6 +309,45 @@ def plot_spectrum(
         ax.set_yscale("symlog", linthresh=largest * 1e-4)
     ax.set(xlabel="rank", ylabel="eigenvalue", title="Spectrum of the similarity")
     ax.legend(frameon=False)
+    return ax
+
+
+def plot_map(F: Array, shares: Array, labels: Any = None, ax: Any = None) -> Any:
+    """Draw items by their first two coordinates.
+
+    Parameters
+    ----------
+    F : ndarray of shape (n, n_components)
+        Coordinates; of a single one the items stand on a line.
+    shares : ndarray of shape (n_components,)
+        Share of the spectrum that each axis has, for its title.
+    labels : array-like of shape (n,), optional
+        A colour for each class, with a legend; numbers get a scale of colours.
+    ax : matplotlib Axes, optional
+        Where to draw; made when not given.
+
+    Returns
+    -------
+    matplotlib Axes
+    """
+    if labels is not None and len(labels) != len(F):
+        raise ValueError(f"labels has {len(labels)} entries for {len(F)} items")
+    ax = new_axes() if ax is None else ax
+    x = F[:, 0]
+    y = F[:, 1] if F.shape[1] > 1 else np.zeros(len(F))
+    colours = None if labels is None else np.asarray(labels)
+    if colours is not None and is_continuous(colours):
+        ax.figure.colorbar(ax.scatter(x, y, c=colours, s=16), ax=ax)
+    elif colours is None:
+        ax.scatter(x, y, s=16, color=_POSITIVE)
+    else:
+        for label in np.unique(colours):
+            of_class = colours == label
+            ax.scatter(x[of_class], y[of_class], s=16, label=str(label))
+        ax.legend(frameon=False)
+    titles = [f"axis {k + 1} ({share:.0%})" for k, share in enumerate(shares[:2])]
+    ax.set(xlabel=titles[0], ylabel="".join(titles[1:]))
+    ax.set_aspect("equal", adjustable="datalim")
     return ax
 
 

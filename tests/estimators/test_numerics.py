@@ -168,8 +168,7 @@ def test_ridge_has_converged_when_its_system_is_solved(seed):
     assert np.linalg.norm(missed) <= np.sqrt(model.duality_gap_[0]) + rounding + 1e-14
     reached = model.duality_gap_[0] <= model.tol * model.objective_[0]
     assert (model.result_.status == "converged") == reached
-    told = [w for w in caught if issubclass(w.category, ConvergenceWarning)]
-    assert bool(told) == (model.result_.status != "converged")
+    assert bool(caught) == (model.result_.status != "converged")
 
 
 def test_cpd_has_converged_when_its_gap_says_so():
@@ -181,7 +180,7 @@ def test_cpd_has_converged_when_its_gap_says_so():
         y = np.where(rng.random(30) < 0.5, 1, -1)
         model = CPDSVC(alpha=1e-8, loss="squared", polynomial="zero", kernel="rbf")
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)
+            warnings.simplefilter("ignore")
             model.fit(X, y)
         reached = model.result_.certificate.relative <= model.tol
         assert (model.result_.status == "converged") == reached
@@ -197,7 +196,7 @@ def test_dc_primal_on_any_scale(scale, rng):
         warnings.simplefilter("ignore", ConvergenceWarning)
         model = DCSVC(C=100.0, solver="dc-primal").fit(scale * (A + A.T), y)
     assert np.isfinite(model.result_.value)
-    assert model.result_.status in ("converged", "max_iter", "diverged")
+    assert model.result_.status in ("converged", "stalled", "max_iter", "diverged")
 
 
 @pytest.mark.parametrize("scale", [1e-100, 1e-37, 2e29, 1e38, 1e100])
@@ -223,7 +222,7 @@ def test_cpd_certifies_the_coefficients_that_predict(rng):
     for scale in 10.0 ** np.arange(0, 100, 5):
         model = CPDSVC(kernel="precomputed", alpha=1.0)
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)
+            warnings.simplefilter("ignore")
             try:
                 model.fit(-scale * D, y)
             except ValueError as error:

@@ -244,7 +244,10 @@ def _on_similarity(rng, family):
     if family == "SpectrumSVC":
         return SpectrumSVC(method, C=C, t=t, **several)
     if family == "KreinSVC":
-        penalties = {"lam_pos": log_uniform(rng, -2, 2), "lam_neg": log_uniform(rng, -2, 2)}
+        penalties = {
+            "lam_pos": log_uniform(rng, -2, 2),
+            "lam_neg": log_uniform(rng, -2, 2),
+        }
         return KreinSVC(C, **penalties, **several)
     if family == "SpectrumSVR":
         return SpectrumSVR(method, C=C, t=t, epsilon=float(rng.choice([0.0, 0.1, 1.0])))

@@ -27,6 +27,7 @@ from krein.comparison.sentences import say
 from krein.diagnostics.diagnosis import find_in
 from krein.items import called
 from krein.report import write_report
+from krein.store.files import written_together
 from krein.store.shared_work import shared_work
 from krein.words import progress_bar
 
@@ -41,24 +42,27 @@ def compare(args: Options) -> dict[str, Any]:
         comparison = several.comparisons[args.kernel]
         problem = comparison.problem
         K, y = few_enough(problem.on(problem.everything), problem.labels, args)
-        diagnosis = diagnose(K, y, problem.vectors) if page is not None else None
-        seen = diagnosis.findings if diagnosis else find_in(K, y, problem.vectors)
+        given: dict[str, Any] = {"X": problem.vectors, "task": problem.task}
+        diagnosis = diagnose(K, y, **given) if page is not None else None
+        seen = diagnosis.findings if diagnosis else find_in(K, y, **given)
         findings = own_findings(seen, args, read.alerts)
         payload = _account(several, comparison, args)
         payload["findings"] = _worth_telling(findings, args)
-        if saved is not None:
-            save_fitted(comparison.fit_best(), saved, read, problem)
-            payload["model"] = str(saved)
-        if page is not None:
-            write_report(
-                several if len(several.comparisons) > 1 else comparison,
-                page,
-                force=args.force,
-                findings=findings,
-                diagnosis=diagnosis,
-                **_context(args, read, problem),
-            )
-            payload["report"] = str(page)
+        paths = [path for path in (saved, page) if path is not None]
+        with written_together(paths, overwrite=args.force) as temporary:
+            place = dict(zip(paths, temporary, strict=True))
+            if saved is not None:
+                save_fitted(comparison.fit_best(), place[saved], read, problem)
+                payload["model"] = str(saved)
+            if page is not None:
+                write_report(
+                    several if len(several.comparisons) > 1 else comparison,
+                    place[page],
+                    findings=findings,
+                    diagnosis=diagnosis,
+                    **_context(args, read, problem),
+                )
+                payload["report"] = str(page)
         return payload
 
 

@@ -68,6 +68,10 @@ class Contender:
         them; others get similarities.
     offered : Offered
         When it takes part without being named.
+    pairs : bool
+        With three or more classes both kinds of machines are candidates: one per class
+        against the rest, and one per pair of classes. All SVMs that differ by the fix
+        only have this in common, so that nothing else decides between them.
     """
 
     name: str
@@ -82,6 +86,7 @@ class Contender:
     sparse: bool = False
     takes_distances: bool = False
     offered: Offered = Offered.ALWAYS
+    pairs: bool = False
 
     @property
     def searches(self) -> bool:
@@ -129,18 +134,15 @@ _CLASSIFICATION = (
     Contender(
         name="svc",
         title="SVM on raw matrix",
-        about="LIBSVM on the similarity as it is, one machine per pair of classes, as "
-        "scikit-learn's SVC(kernel='precomputed') with its C chosen.",
+        about="LIBSVM on the similarity as it is, as scikit-learn's "
+        "SVC(kernel='precomputed') with its C chosen, and with three or more classes "
+        "whether a machine is for a class or for a pair of them.",
         simplicity=0,
         estimator="SpectrumSVC",
         # An indefinite problem may keep LIBSVM busy for ever; what is cut short is
         # counted.
-        params={
-            "method": "none",
-            "multi_class": "ovo",
-            "tol": 1e-3,
-            "max_iter": 200_000,
-        },
+        params={"method": "none", "tol": 1e-3, "max_iter": 200_000},
+        pairs=True,
     ),
     Contender(
         name="similarity",
@@ -175,6 +177,7 @@ _CLASSIFICATION = (
         simplicity=2,
         estimator="SpectrumSVC",
         params={"method": "clip"},
+        pairs=True,
         sparse=True,
     ),
     Contender(
@@ -184,6 +187,7 @@ _CLASSIFICATION = (
         simplicity=3,
         estimator="SpectrumSVC",
         params={"method": "flip"},
+        pairs=True,
         sparse=True,
     ),
     Contender(
@@ -193,6 +197,7 @@ _CLASSIFICATION = (
         simplicity=4,
         estimator="SpectrumSVC",
         params={"method": "shift"},
+        pairs=True,
     ),
     Contender(
         name="square",
@@ -201,6 +206,7 @@ _CLASSIFICATION = (
         simplicity=5,
         estimator="SpectrumSVC",
         params={"method": "square"},
+        pairs=True,
         sparse=True,
     ),
     Contender(
@@ -210,6 +216,7 @@ _CLASSIFICATION = (
         simplicity=6,
         estimator="SpectrumSVC",
         params={"method": "diffusion"},
+        pairs=True,
     ),
     Contender(
         name="krein",

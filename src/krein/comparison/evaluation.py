@@ -32,6 +32,7 @@ from krein.store.shared_work import alone_clock, shared_work
 from krein.training import Classes, Training, Values, as_labels
 from krein.words import say
 
+_MOST_IN_PAIRS = 20  # classes: of more there are too many pairs
 # What a method may raise on a split without ending the comparison.
 _FAILURES = (ValueError, ArithmeticError, MemoryError, np.linalg.LinAlgError)
 
@@ -172,6 +173,21 @@ class ContenderSearch:
                 self.grid = self.method.grid(K)
             elif hasattr(self.model, "grid") and not self.method.searches:
                 self.grid = self.model.grid(training, self.target)
+            if self._tries_pairs(K):
+                self.grid = [
+                    {**candidate, "multi_class": kind}
+                    for kind in ("ovr", "ovo")
+                    for candidate in self.grid
+                ]
+
+    def _tries_pairs(self, K: Any) -> bool:
+        """Whether machines for pairs of classes are candidates too.
+
+        They have no probabilities, and their kernels are formed.
+        """
+        classes = self.target.n if isinstance(self.target, Classes) else 0
+        formed = not scipy.sparse.issparse(K) and self.scoring != "neg_log_loss"
+        return self.method.pairs and formed and 2 < classes <= _MOST_IN_PAIRS
 
     def ask(self, K: Any, training: Training, train: Any, test: Any) -> list[Any]:
         """Values of all candidates on a fold; a failure ends the method."""

@@ -26,7 +26,7 @@ from krein.store.files import RecordStore
 from krein.store.fingerprint import fingerprint
 from krein.store.shared_work import shared_work
 from krein.threads import in_job, threads_of_job
-from krein.validation import is_continuous
+from krein.validation import as_square, is_continuous
 
 __all__ = ["KernelComparison", "compare"]
 
@@ -114,6 +114,8 @@ def compare(
     >>> sorted(comparison.methods)
     ['flip', 'svc']
     """
+    if kind == "distance":
+        X = as_square(X)
     data: dict[str, Any] = {
         "groups": groups,
         "symmetrize": symmetrize,

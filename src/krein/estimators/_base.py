@@ -9,6 +9,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from dataclasses import KW_ONLY
+from inspect import signature
 from typing import Any, ClassVar
 
 import numpy as np
@@ -23,6 +24,7 @@ from krein.estimators._sparse import Sparsifiable
 from krein.items import LazyRows, columns_of_rows, take
 from krein.kernels.blocks import kernel_matrix
 from krein.kernels.registry import Kernel, as_kernel, items_for
+from krein.machines.compact_rows import LandmarkRows, WideRows
 from krein.result import DivergedError, Result
 from krein.similarity.matrix import Matrix, Similarities
 from krein.similarity.sparse import (
@@ -75,6 +77,9 @@ class KernelModel(Sparsifiable, Documented):
         Fitted("feature_names_in_", "labels", needed=False),
         Fitted("kernel_", "kernel", needed=lambda model: not model._precomputed),
     )
+
+    dual_coef_ = WideRows()
+    alpha_ = WideRows()
 
     @property
     def _precomputed(self) -> bool:
@@ -278,28 +283,55 @@ class KernelModel(Sparsifiable, Documented):
             for row, result in enumerate(results):
                 place = f"machine {row + 1} of {len(results)}"
                 sys.stderr.write(f"{type(self).__name__}, {place}: {result.sentence}\n")
-        for message in self._complaints(results):
+        complaints = self._complaints(results)
+        for message in complaints:
             warn_user(message, ConvergenceWarning)
+        rounded = [r for r in results if r.is_solved_to_rounding(self.tol)]
+        if rounded and not complaints:
+            warn_user(self._remark(_worst(rounded)))
 
     def _complaints(self, results: Sequence[Result]) -> list[str]:
         """What to say about results that did not reach the tolerance."""
-        bad = [r for r in results if r.status in ("stalled", "max_iter", "diverged")]
+        unfinished = ("stalled", "max_iter", "diverged")
+        bad = [
+            result
+            for result in results
+            if result.status in unfinished
+            and not result.is_solved_to_rounding(self.tol)
+        ]
         if not bad:
             return []
-        worst = max(bad, key=lambda result: result.certificate.relative)
+        worst = _worst(bad)
+        advice = "Raise max_iter or tol"
         if worst.status == "stalled":
-            return [
-                f"{type(self).__name__} did not reach tol={self.tol:g}: rounding "
-                f"allows no further step after {worst.n_iter} iterations, relative "
-                f"{worst.certificate.kind} {worst.certificate.relative:.2g}. More "
-                "iterations do not help; raise tol, or lower C or scale the similarity"
-            ]
+            advice = f"More iterations do not help. {self._advice()}"
         return [
             f"{type(self).__name__} did not reach tol={self.tol:g}: status "
             f"{worst.status!r} after {worst.n_iter} iterations, relative "
-            f"{worst.certificate.kind} {worst.certificate.relative:.2g}. Raise "
-            "max_iter or tol"
+            f"{worst.certificate.kind} {worst.certificate.relative:.2g}. {advice}"
         ]
+
+    def _remark(self, result: Result) -> str:
+        """What to say of a result that is solved, but for the rounding that counts."""
+        certificate = result.certificate
+        own = certificate.relative - certificate.rounding
+        return (
+            f"{type(self).__name__} is solved to rounding: the solver's own relative "
+            f"{certificate.kind} is {own:.1g}, but with the rounding errors of this "
+            f"similarity only {certificate.relative:.2g} can be claimed, above "
+            f"tol={self.tol:g}. {self._advice()}"
+        )
+
+    def _advice(self) -> str:
+        """What helps where rounding allows no further step."""
+        solver = signature(type(self)).parameters.get("solver")
+        if solver is not None and self.get_params()["solver"] != solver.default:
+            return f"Use solver={solver.default!r}, which goes on"
+        softer = "lower C" if hasattr(self, "C") else "raise alpha"
+        return (
+            f"Divide the similarity by its size, or remove outliers from it, {softer} "
+            "or raise tol"
+        )
 
     def _decision_rows(self, X: Any, **further: Any) -> Array:
         """Decision values (n_new, n_rows): the one predict of the library."""
@@ -316,7 +348,10 @@ class KernelModel(Sparsifiable, Documented):
 
     @property
     def _support_coef(self) -> Array:
-        return self.dual_coef_[:, self.support_]
+        rows = self._dual_coef
+        if isinstance(rows, LandmarkRows):
+            return rows.values
+        return rows[:, self.support_]
 
     def row_values(self, coef: Array, K: Array) -> Array:
         """Return what coefficients (n_rows, m) make of raw similarities (n_new, m)."""
@@ -380,6 +415,10 @@ class KernelModel(Sparsifiable, Documented):
         facts["approximation_error_"] = found.error
         facts["X_fit_"] = None if self._precomputed else take(items, positions)
         return Training(found.low_rank, weight, kept, source.shape[0], positions, facts)
+
+
+def _worst(results: Sequence[Result]) -> Result:
+    return max(results, key=lambda result: result.certificate.relative)
 
 
 def landmark_columns(estimator: Any, X: Any, landmarks: np.ndarray) -> Array:

@@ -49,7 +49,7 @@ from krein.sklearn_internals import num_samples
 from krein.spectrum.decomposition import Spectrum
 from krein.spectrum.fixes import power
 from krein.training import Training, positive_part
-from krein.validation import check_similarity, warn_if_distances
+from krein.validation import as_square, check_similarity, warn_if_distances
 
 # Conversions that are pooled unless others are given. Of similarities also "as given".
 OF_DISTANCES = ("exponential", "wide exponential", "gaussian", "wide gaussian", "local")
@@ -234,6 +234,8 @@ class SimilarityPool:
     def _check_items(self, X: Any, *, reset: bool) -> Any:
         """Validate items or a matrix; a stack of matrices becomes views of them."""
         model: Any = self
+        if reset and self.kind == "distance" and model._precomputed:
+            X = as_square(X)
         if not (model._precomputed and _is_stack(X)):
             if not reset and getattr(self, "n_kernels_in_", None) is not None:
                 raise ValueError(

@@ -13,6 +13,7 @@ import numpy as np
 from krein.arrays import Array
 from krein.declarations import (
     CONSTRAINTS,
+    NOT_NEGATIVE,
     Fitted,
     available_when,
     declares_parameters,
@@ -20,7 +21,9 @@ from krein.declarations import (
 )
 from krein.estimators._cpd_model import CPDModel, CPDTraining, cpd_row, solve_path
 from krein.estimators._tasks import KernelClassifier
+from krein.machines.cpd_space import Polynomials
 from krein.machines.losses import LOSSES
+from krein.machines.separation import separable
 from krein.selection.calibration import calibrated
 from krein.selection.folds import inner_folds
 from krein.selection.search import along, check_grid, out_of_fold
@@ -46,6 +49,8 @@ class CPDClassifier(CPDModel, KernelClassifier):
 
     _fitted_state = Fitted.state(Fitted("polynomial_", "text"))
     _parameter_constraints = CONSTRAINTS | {
+        "alpha": [NOT_NEGATIVE],
+        "polynomial": [StrOptions({"free", "zero", "auto", "separable"})],
         "loss": [StrOptions(LOSSES.keys())],  # a view: losses may be added
         "solver": [StrOptions({"newton", "published"})],
     }
@@ -66,26 +71,32 @@ class CPDClassifier(CPDModel, KernelClassifier):
         tol: float | None = None,
     ) -> list[FittedRows]:
         """Rows for each alpha, in their order; pure, as `fit_rows` is."""
-        space, loss = self._space(training, polynomial), LOSSES[self.loss]
+        loss = LOSSES[self.loss]
+        kinds = _kinds_of_rows(polynomial, training, target)
+        spaces = {kind: self._space(training, kind) for kind in dict.fromkeys(kinds)}
         paths = [
             solve_path(
-                space,
+                spaces[kind],
                 loss(signs, training.weights),
                 alphas,
                 tol=self.tol if tol is None else tol,
                 max_iter=self.max_iter,
                 training=training,
                 solver=getattr(self, "solver", "newton"),
-                polynomial=polynomial,
+                polynomial=kind,
                 rough=tol is not None,
             )
-            for signs in target.signs()
+            for kind, signs in zip(kinds, target.signs(), strict=True)
         ]
-        facts = {"polynomial_": polynomial}
-        return [
-            FittedRows([cpd_row(space, path[i]) for path in paths], facts)
-            for i in range(len(alphas))
-        ]
+        facts = {"polynomial_": kinds[0] if len(spaces) == 1 else "mixed"}
+        fitted = []
+        for i in range(len(alphas)):
+            rows = [
+                cpd_row(spaces[kind], path[i])
+                for kind, path in zip(kinds, paths, strict=True)
+            ]
+            fitted.append(FittedRows(rows, facts))
+        return fitted
 
     def _finish(
         self, model: CPDSVC, fitted: FittedRows, training: CPDTraining, target: Classes
@@ -97,6 +108,8 @@ class CPDClassifier(CPDModel, KernelClassifier):
             self.calibration_ = np.ones(n_rows), np.zeros(n_rows)
         elif self.probability:
             kind = fitted.facts["polynomial_"]
+            if self.polynomial == "separable":  # each fold by the rule
+                kind = "separable"
             values = model._out_of_fold(training, target, kind, "probability=True")
             self.calibration_, self.conformity_ = calibrated(
                 values, target, training.weights
@@ -186,6 +199,23 @@ class CPDClassifier(CPDModel, KernelClassifier):
         return self._probabilities(self._decision_rows(X, P=P))
 
 
+def _kinds_of_rows(
+    polynomial: str, training: CPDTraining, target: Classes
+) -> list[str]:
+    """Polynomials of every row: those asked for, or the paper's rule (Section 7).
+
+    Where the polynomials reach every function of the items they stay: without them
+    only f = 0 would be left.
+    """
+    rows = list(target.signs())
+    if polynomial != "separable":
+        return [polynomial] * len(rows)
+    everything = Polynomials.fit(training.P, training.weights).Q.shape[1]
+    if everything == training.size:
+        return ["free"] * len(rows)
+    return ["zero" if separable(training.P, signs) else "free" for signs in rows]
+
+
 @declares_parameters
 class CPDSVC(CPDClassifier):
     """SVM with a conditionally positive definite kernel, thin-plate by default.
@@ -208,6 +238,10 @@ class CPDSVC(CPDClassifier):
     ----------
     alpha : float
         Regularisation, the paper's lambda; it acts on scaled data if ``scale=True``.
+        0 is the limit of small alpha, least a'Phi a among functions without loss: the
+        hard margin ``y_i f(x_i) >= 1`` for the squared hinge, the interpolant of labels
+        -1 / +1 for the squared loss, eq. (20) (Lemma 4.3 of the paper: both exist for
+        items that differ); the logistic loss has no such limit.
     kernel : "thin_plate", str, Kernel, callable or "precomputed"
         A registered kernel, positive definite ones (order 0) included; a callable
         ``k(X, Y)``, whose attribute ``order`` declares its order (0 if it has none); or
@@ -216,11 +250,12 @@ class CPDSVC(CPDClassifier):
         Of ``kernel="thin_plate"``: 1 is -r, 2 is r^2 log r, 3 is r^3.
     degree : int, optional
         Degree of the polynomials; order - 1 when not given, which is the least.
-    polynomial : {"free", "zero", "auto"}
+    polynomial : {"free", "zero", "auto", "separable"}
         Polynomials free, left out (the paper's beta = 0, which needs the whole kernel
         matrix and its Cholesky factor), or the better of the two by five-fold
-        cross-validation. (The paper leaves them out where they alone separate the
-        classes, which costs 160 of 2007 digits on USPS.)
+        cross-validation. "separable" is the paper's rule: left out where they alone
+        separate the classes, which a linear program decides, in one-vs-rest for each
+        class apart.
     n_basis : int, optional
         Expand on this many training points only, random ones; all when not given.
     scale : bool
@@ -250,9 +285,11 @@ class CPDSVC(CPDClassifier):
         Centring, scale, kernel: ``decision_function(X) = kernel_(X, X_train) @
         dual_coef_.T + kernel_.polynomials(X) @ poly_coef_.T``.
     polynomial_ : str
-        "free" or "zero", as used.
+        "free" or "zero", as used; "mixed" where the rows differ ("separable"): rows
+        of `poly_coef_` without polynomials are zero.
     objective_, duality_gap_ : ndarray of shape (n_rows,)
-        Objective and a certified bound of its distance from the optimum.
+        Objective and a certified bound of its distance from the optimum; with
+        ``alpha=0`` the loss that is left, of which zero is the optimum.
     support_, n_iter_, result_
         As in `SpectrumSVC`.
 

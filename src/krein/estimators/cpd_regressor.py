@@ -5,7 +5,12 @@ from __future__ import annotations
 from typing import Any, Self
 
 from krein.arrays import Array
-from krein.declarations import CONSTRAINTS, declares_parameters, replaces_state
+from krein.declarations import (
+    CONSTRAINTS,
+    NOT_NEGATIVE,
+    declares_parameters,
+    replaces_state,
+)
 from krein.estimators._cpd_model import CPDModel, CPDTraining, cpd_row, solve_path
 from krein.estimators._tasks import KernelRegressor
 from krein.machines.losses import Squared
@@ -27,7 +32,9 @@ class CPDRegressor(CPDModel, KernelRegressor):
     Parameters
     ----------
     alpha : float
-        Smoothing; it acts on scaled data if ``scale=True``.
+        Smoothing; it acts on scaled data if ``scale=True``. 0 interpolates: the
+        function of least a'Phi a with f(x_i) = y_i, eq. (20) (Lemma 4.3 of Walder and
+        Chapelle).
     polynomial : {"free", "zero"}
         Polynomials free or left out.
     kernel, exponent, degree, n_basis, scale, kernel_params, symmetrize, tol, \
@@ -58,7 +65,8 @@ n_iter_, result_
     alpha: float = 1.0
 
     _parameter_constraints = CONSTRAINTS | {
-        "polynomial": [StrOptions({"free", "zero"})]
+        "alpha": [NOT_NEGATIVE],
+        "polynomial": [StrOptions({"free", "zero"})],
     }
 
     @replaces_state

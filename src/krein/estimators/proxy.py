@@ -112,7 +112,7 @@ class ProxySVC(KernelClassifier):
     Where f(0) = rho ||(K0)_-||^2 exceeds about 1e6 times f(alpha) - f(0), as for a
     large negative part with large rho and C, the objective is a plane that ends in a
     wall, along which steps are small. The fit may end before `tol`. It says so: a
-    ConvergenceWarning, the status ``"max_iter"`` in `result_`, a feasible `alpha_`, and
+    ConvergenceWarning, the status ``"stalled"`` in `result_`, a feasible `alpha_`, and
     in `duality_gap_` the bound that was reached.
 
     References
@@ -195,7 +195,8 @@ class ProxySVC(KernelClassifier):
             given = {"C": C, "rho": rho, "solver_options": options}
             model = self.candidate({**given, "tol": max(self.tol, RANKED)})
             found[i] = model.fit_rows(training, target)
-            below[rho] = near = found[i].alpha
+            alpha = [np.asarray(row.alpha) for row in found[i].rows]
+            below[rho] = near = np.vstack(alpha)
         return [found[i] for i in range(len(grid))]
 
     def _check_combination(self, training: Training) -> None:

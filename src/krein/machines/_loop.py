@@ -95,7 +95,7 @@ def run(
         raise ValueError(f"stop must be 'gap' or 'change', got {stop!r}")
     best: Iterate | None = None
     last: Iterate | None = None
-    status: Status = "max_iter"
+    status: Status | None = None
     n_iter, history = 0, History()
     seconds, started = 0.0, time.perf_counter()
     for n_iter, iterate in enumerate(iterates):
@@ -114,7 +114,9 @@ def run(
             status = iterate.stop
         elif _reached(iterate, before, tol, stop):
             status = "converged"
-        if status != "max_iter" or n_iter >= max_iter:
+        if status is None and n_iter >= max_iter:
+            status = "max_iter"
+        if status is not None:
             best = iterate if status == "converged" else best
             break
         started = time.perf_counter()
@@ -122,7 +124,8 @@ def run(
     if chosen is None:
         raise ValueError("the starting point of the solver is not finite")
     found = chosen.x, chosen.value, chosen.certificate
-    return Result(*found, status, n_iter, history, dict(chosen.info))
+    # A solver that ends by itself has no further step to take.
+    return Result(*found, status or "stalled", n_iter, history, dict(chosen.info))
 
 
 def _reached(iterate: Iterate, before: Iterate | None, tol: float, stop: Stop) -> bool:

@@ -28,7 +28,7 @@ import numpy as np
 from krein.arrays import Array
 from krein.machines.box import BalancedBox
 from krein.machines.svm_dual import box_gap
-from krein.result import Certificate, History, Result, Status
+from krein.result import Certificate, History, Result
 
 _EPS = float(np.finfo(np.float64).eps)
 _COLUMNS = 64  # that go together
@@ -74,7 +74,7 @@ def sparse_svm_dual(
         ``x`` holds the variables in the box; the number is the intercept.
     """
     blocks = _solved(K, norm, upper, Y, start, tol, max_iter)
-    return [found for block in blocks for found in block.results(tol)]
+    return [found for block in blocks for found in block.results(tol, max_iter)]
 
 
 def sparse_svm_path(
@@ -276,7 +276,7 @@ class _Block:
         self.highest[c.place] = np.maximum(best, values)
         self.columns = c.keep(np.flatnonzero(~done))
 
-    def results(self, tol: float) -> Iterator[tuple[Result, float]]:
+    def results(self, tol: float, max_iter: int) -> Iterator[tuple[Result, float]]:
         """Certify every column, at the intercept where its gap is least."""
         c = self.whole
         values, errors = c.values(), self._errors(c)
@@ -284,8 +284,8 @@ class _Block:
             a, outputs = box.y * c.V[:, j], c.F[:, j].copy()
             gap = box_gap(box, a, outputs, float(errors[j]))
             relative = gap / max(abs(float(values[j])), 1e-300)
-            status: Status = "converged" if relative <= tol else "max_iter"
             certificate = Certificate("gap", gap, relative)
+            status = certificate.status(tol, out_of_steps=self.products >= max_iter)
             history, value = self.history[j], float(values[j])
             result = Result(a, value, certificate, status, self.products, history)
             yield result, box.intercept(a, outputs)

@@ -29,7 +29,7 @@ from krein.machines._loop import Iterate, run
 from krein.machines.box import BalancedBox
 from krein.machines.interior_point import Solve, State, newton_step, snapped
 from krein.machines.svm_dual import box_gap
-from krein.result import Certificate, Result, Status
+from krein.result import Certificate, Result
 from krein.similarity.tiles import TiledMatrix
 
 _MAX_STEPS = 200
@@ -37,6 +37,7 @@ _MAX_STEPS = 200
 # cost little, and decision values err like the root of the gap at worst.
 _AIM = 1e-6
 _ON_BOUNDS = 1e-2
+_FREE = 3  # times as many variables as features may be on no bound to be solved for
 _MANY = 50_000  # items from which on only those near the margin are variables
 _SAMPLE = 8  # one of so many items is in the sample that tells which are near
 # Below this relative gap F'Ya is computed anew in each step: its rounding, added up
@@ -215,7 +216,7 @@ def _near_the_margin(
         found = _settled(whole, result, tol, max_iter)
         # More variables help where some were put on a wrong bound, not against
         # rounding.
-        if found[0].converged or found[0].info["without_rounding"] <= tol:
+        if found[0].converged or found[0].is_solved_to_rounding(tol):
             return found
     return None
 
@@ -240,13 +241,16 @@ def _has_interior(domain: BalancedBox) -> bool:
 
 
 class Evaluated(NamedTuple):
-    """A point of the box, its weights, value and gap, rounding counted and not."""
+    """A point of the box, its weights, value and gap."""
 
     a: Array
     w: Array
     value: float
     certificate: Certificate
-    without_rounding: float
+
+    def is_within(self, tol: float) -> bool:
+        """Whether the gap is, but for what is counted for rounding."""
+        return self.certificate.relative - self.certificate.rounding <= tol
 
 
 def _settled(
@@ -256,22 +260,40 @@ def _settled(
     state: State = result.info["state"]
     found = _evaluated(whole, snapped(whole.domain, state))
     if found.certificate.relative > _ON_BOUNDS * tol:
+        found = _evaluated(whole, _polished(whole, found))
+    if found.certificate.relative > _ON_BOUNDS * tol:
         inside = _evaluated(whole, state.a)
         found = min(found, inside, key=lambda point: point.certificate.value)
-    status: Status = "max_iter"
-    if found.certificate.relative <= tol:
-        status = "converged"
-    elif found.without_rounding <= tol or result.n_iter < max_iter:
-        status = "stalled"  # the equations of a further step are singular to rounding
+    # What only rounding keeps above `tol` is not helped by more steps.
+    out_of_steps = result.n_iter >= max_iter and not found.is_within(tol)
+    status = found.certificate.status(tol, out_of_steps=out_of_steps)
     solved = replace(
         result,
         x=found.a,
         value=found.value,
         certificate=found.certificate,
         status=status,
-        info={"w": found.w, "without_rounding": found.without_rounding},
+        info={"w": found.w},
     )
     return solved, state.b
+
+
+def _polished(whole: TallSVM, point: Evaluated) -> Array:
+    """Solve for the few variables that are on no bound: their margins are 1."""
+    features, domain = whole.features, whole.domain
+    free = np.flatnonzero((point.a > 0.0) & (point.a < domain.upper))
+    if not 0 < free.size <= _FREE * (features.shape[1] + 1):
+        return point.a
+    y, F = domain.y[free], features.rows(free)
+    signed = y[:, None] * F
+    border = np.append(y, 0.0)
+    system = np.vstack([np.column_stack([signed @ signed.T, y]), border])
+    missing = domain.balance - float(domain.y @ point.a)
+    right = np.append(1.0 - signed @ point.w, missing)
+    step = scipy.linalg.lstsq(system, right, check_finite=False)[0][:-1]
+    a = point.a.copy()
+    a[free] = np.clip(a[free] + step, 0.0, domain.upper[free])
+    return a
 
 
 def _evaluated(whole: TallSVM, a: Array) -> Evaluated:
@@ -291,4 +313,6 @@ def _evaluated(whole: TallSVM, a: Array) -> Evaluated:
     gap = box_gap(whole.domain, a, outputs, error)
     gap += off * (2.0 * float(np.linalg.norm(w)) + 0.5 * off)
     plain = whole.domain.gap(a, 1.0 - whole.domain.y * outputs)
-    return Evaluated(a, w, value, _gap(gap, value), _gap(plain, value).relative)
+    certificate = _gap(gap, value)
+    rounding = certificate.relative - _gap(plain, value).relative
+    return Evaluated(a, w, value, replace(certificate, rounding=max(0.0, rounding)))

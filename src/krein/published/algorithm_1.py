@@ -174,7 +174,8 @@ def as_printed(
     In these coordinates (K positive semidefinite, Q orthonormal) the iterates are those
     on the raw kernel; without polynomials line 17 gives the solution of (18), and with
     `b_beta` all samples are in the first step (line 2). There are no warm starts:
-    `start` is not used. Status "converged" also needs the gap `tol`.
+    `start` is not used. Status "converged" also needs the gap `tol`: a run that ended
+    by line 32 above it is "stalled".
     """
     if not isinstance(problem.loss, SquaredHinge):
         raise ValueError(

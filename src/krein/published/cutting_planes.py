@@ -62,7 +62,7 @@ def accpm(
     -------
     Result
         ``history["size"]``: cuts in use; ``history["evaluations"]``: gradients so far.
-        The run also ends (status ``"max_iter"``, fewer steps) when the polytope has
+        The run also ends (status ``"stalled"``, fewer steps) when the polytope has
         become too thin for double precision. With ``stop="change"`` the objective at
         the centres is watched, which goes up and down.
     """

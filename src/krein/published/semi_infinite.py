@@ -73,7 +73,7 @@ def siqclp(
         learning (Theorem 5.1), only to a fifth of the gap u - l. ``"exact"``: by an
         interior-point method. A function of `krein.machines.mkl.MKLWeights` that
         returns a point and weights: another solver. The bounds are valid in every case,
-        since u comes from the weights. The run ends (status ``"max_iter"``, fewer
+        since u comes from the weights. The run ends (status ``"stalled"``, fewer
         steps) when u does not fall any more, at relative gaps near 1e-8.
     domain : {"cut", "paper"}
         ``"paper"``: Q1 as printed; ``"cut"``: Q1 cut by a bound on all solutions,

@@ -145,9 +145,15 @@ def judge_cpd(fitted: Fitted) -> Iterator[Evidence]:
         J = np.flatnonzero(np.isin(fitted.kept, model.support_))
     kind = getattr(model, "polynomial_", None) or fitted.parameter("polynomial")
     polynomials = fitted.polynomials()
-    space = Space.of(fitted.dense(), polynomials, J, kind == "free")
+    phi = fitted.dense()
+    spaces: dict[bool, Space] = {}
     rows = zip(fitted.rows(), model.poly_coef_, fitted.results, strict=True)
     for row, p, result in rows:
+        # "mixed": each row says by its polynomials whether it has them.
+        free = bool(np.any(p)) if kind == "mixed" else kind == "free"
+        if free not in spaces:
+            spaces[free] = Space.of(phi, polynomials, J, free)
+        space = spaces[free]
         machine = Machine.of(fitted, space, row)
         shown = polynomials[:, : p.size]
         kernel_part = fitted.outputs(space.phi, row.c)
@@ -176,7 +182,9 @@ def _faults(
     P = fitted.polynomials()
     excess = np.abs(product(P.T, row.c).high)
     noise = fitted.spread * (np.abs(machine.target) + np.abs(outputs.f.high))
-    small = _BALANCED * np.abs(row.c) + 16 * noise * fitted.weight / machine.s
+    small = _BALANCED * np.abs(row.c)
+    if machine.s > 0.0:  # c is what is left of the targets, over 2 alpha
+        small += 64 * noise * fitted.weight / machine.s
     return faults_of(
         (np.all(excess <= np.abs(P).T @ small), "P'a = 0 is violated"),
         (space.free or not np.any(p),

@@ -31,8 +31,9 @@ class Repaired:
         Frobenius norm of its difference from K; with weights the weighted norm.
     duality_gap : float
         No feasible matrix has a ``distance^2 / 2`` that is smaller by more than this.
-    status : {"converged", "max_iter"}
-        Whether the gap is within the tolerance.
+    status : {"converged", "stalled", "max_iter"}
+        Whether the gap is within the tolerance; if not, whether no further step was
+        possible or all steps were taken.
     n_iter : int
         Number of eigendecompositions.
     multipliers : sparse array of shape (n, n)
@@ -169,7 +170,7 @@ def nearest_psd(
     heaviest, lift = float(w.max()), min_eigenvalue / scale * np.eye(n)
     outer = np.sqrt(np.outer(w / heaviest, w / heaviest))
     problem = Problem.of(outer * (G / scale - lift), outer * (goal / scale - lift))
-    point, n_iter = solve(problem, tol)
+    point, n_iter, out_of_steps = solve(problem, tol)
     if point.shortfall > FEASIBLE and infeasible(problem, point):
         raise ValueError(_conflict(problem, point, K))
     X = np.where(np.isnan(goal), (point.X / outer + lift) * scale, goal)
@@ -179,7 +180,8 @@ def nearest_psd(
         solved = solved and lowest >= min_eigenvalue - _POSITIVE * np.abs(X).max()
     distance, gap = float(np.sqrt(2.0 * point.value)) * unit, point.gap * unit**2
     multipliers = problem.adjoint(point.y).multiply(outer * (unit * heaviest))
-    status = "converged" if solved else "max_iter"
+    status = "max_iter" if out_of_steps else "stalled"
+    status = "converged" if solved else status
     mask = None if fixed is None else np.asarray(fixed)
     given = diagonal, float(min_eigenvalue), None if weight is None else w, mask, tol
     found = _like(K, X), distance, gap, status, n_iter, multipliers

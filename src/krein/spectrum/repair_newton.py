@@ -122,8 +122,11 @@ class Point:
 # ------------------------------------------------------------------------------ solver
 
 
-def solve(problem: Problem, tol: float) -> tuple[Point, int]:
-    """Newton steps on the dual; returns the best point and the number of `eigh`."""
+def solve(problem: Problem, tol: float) -> tuple[Point, int, bool]:
+    """Newton steps on the dual.
+
+    Returns the best point, the number of `eigh`, and whether all steps were taken.
+    """
     start = problem.values - problem.G[problem.rows, problem.columns]
     point, evaluations = Point.at(problem, problem.factor * start), 1
     for _ in range(_MAX_ITER):
@@ -141,7 +144,9 @@ def solve(problem: Problem, tol: float) -> tuple[Point, int]:
         if rising or (stalled and trial.theta >= point.theta - noise):
             break
         point = trial
-    return point, evaluations
+    else:
+        return point, evaluations, True
+    return point, evaluations, False
 
 
 def _newton_step(problem: Problem, point: Point) -> Array:
