@@ -115,6 +115,14 @@ class SpectrumSearch:
         # It needs nothing but the distance, so that columns may be converted alone.
         return self.conversion_.similarities(columns)  # type: ignore[attr-defined]
 
+    def _no_expansion(self) -> str | None:
+        if self.kind == "similarity":
+            return super()._no_expansion()  # type: ignore[misc]
+        return (
+            "its columns are distances; put DistanceTransformer() in front of a model "
+            "of similarities, and make that sparse"
+        )
+
     # ---------------------------------------------------------------------- the search
 
     def _searched_fixes(self) -> Sequence[Any]:
