@@ -1,4 +1,4 @@
-"""Commands on the files that newcomers have: what went wrong in the third round."""
+"""Groups of items, tables of new items, and plain errors, by the command line."""
 
 import json
 
