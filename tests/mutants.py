@@ -153,6 +153,12 @@ MUTANTS = [
            "    return float(np.mean(smallest <= smallest[:, :1], axis=1).min())",
            "tests/diagnostics"),
     # verdicts and their words
+    Mutant("comparison/contenders.py",
+           'params={"method": "none", "tol": 1e-3, "max_iter": 200_000},\n'
+           "        pairs=True,",
+           'params={"method": "none", "tol": 1e-3, "max_iter": 200_000,\n'
+           '                "multi_class": "ovo"},',
+           "tests/comparison/test_sentences.py"),
     Mutant("comparison/sentences.py", "verdict is Verdict.NOT_TOLD_APART and highest",
            "highest", "tests/comparison/test_sentences.py"),
     Mutant("comparison/recommendation.py", '_FIXED = ("clip", "flip")',

@@ -54,8 +54,8 @@ class Certificate:
     rounding : float
         The share of `relative` that is not left by the solver but counted for rounding
         errors, of the sums and of the eigendecomposition: at the same point exact
-        arithmetic would claim ``relative - rounding``. It is told where `relative` is
-        above ``tol``; zero elsewhere, and where a solver does not tell the two apart.
+        arithmetic would claim ``relative - rounding``. Zero where a solver does not
+        tell the two apart.
 
     Examples
     --------
@@ -196,7 +196,7 @@ class Result:
             Other fields to replace.
         """
         status, counted = self.status, certificate.relative - self.certificate.relative
-        if certificate.relative > tol and np.isfinite(counted):
+        if np.isfinite(counted):
             rounding = max(0.0, counted) + self.certificate.rounding
             certificate = replace(certificate, rounding=rounding)
         if status == "converged" and not certificate.relative <= tol:

@@ -281,6 +281,8 @@ def _training_similarities(model: Any, X: Any, **hits: Any) -> Any:
         if isinstance(model[0], DistanceTransformer):
             return -X
         return _training_similarities(model[-1], model[:-1].transform(X))
+    if hasattr(model, "converted"):  # those that its best model works on
+        return model.converted(X)
     if console.takes_matrix(model):
         return X
     if getattr(model, "X_fit_", None) is None:

@@ -2,8 +2,9 @@
 
 Scores on a handful of splits differ by chance, so that taking the highest one is
 a gamble. A default that does well on most data is therefore kept unless another
-contender beats it by more than one and a half standard errors: `average`, the mean of
-many spectrum SVMs; where that was not run clip, or the plain SVM on a positive
+contender beats it by more than one and a half standard errors: `similarity`, which
+chooses what is fed to the machine; where that was not run `average`, the mean of many
+spectrum SVMs; where that was not run clip, or the plain SVM on a positive
 semidefinite similarity; `profiles` on a table of hits. ``benchmarks/regret.py`` has the
 figures.
 
@@ -146,7 +147,7 @@ def default_method(
     Without negative eigenvalues clip is the plain SVM at the cost of an
     eigendecomposition; a table of hits has a default of its own.
     """
-    robust = ["average", "clip" if indefinite else _RAW]
+    robust = ["similarity", "average", "clip" if indefinite else _RAW]
     return next((m for m in ["profiles"] * hits + robust if m in methods), None)
 
 

@@ -24,6 +24,7 @@ from krein.estimators._sparse import Sparsifiable
 from krein.items import LazyRows, columns_of_rows, take
 from krein.kernels.blocks import kernel_matrix
 from krein.kernels.registry import Kernel, as_kernel, items_for
+from krein.machines.compact_rows import LandmarkRows, WideRows
 from krein.result import DivergedError, Result
 from krein.similarity.matrix import Matrix, Similarities
 from krein.similarity.sparse import (
@@ -76,6 +77,9 @@ class KernelModel(Sparsifiable, Documented):
         Fitted("feature_names_in_", "labels", needed=False),
         Fitted("kernel_", "kernel", needed=lambda model: not model._precomputed),
     )
+
+    dual_coef_ = WideRows()
+    alpha_ = WideRows()
 
     @property
     def _precomputed(self) -> bool:
@@ -344,7 +348,10 @@ class KernelModel(Sparsifiable, Documented):
 
     @property
     def _support_coef(self) -> Array:
-        return self.dual_coef_[:, self.support_]
+        rows = self._dual_coef
+        if isinstance(rows, LandmarkRows):
+            return rows.values
+        return rows[:, self.support_]
 
     def row_values(self, coef: Array, K: Array) -> Array:
         """Return what coefficients (n_rows, m) make of raw similarities (n_new, m)."""

@@ -195,7 +195,8 @@ class ProxySVC(KernelClassifier):
             given = {"C": C, "rho": rho, "solver_options": options}
             model = self.candidate({**given, "tol": max(self.tol, RANKED)})
             found[i] = model.fit_rows(training, target)
-            below[rho] = near = found[i].alpha
+            alpha = [np.asarray(row.alpha) for row in found[i].rows]
+            below[rho] = near = np.vstack(alpha)
         return [found[i] for i in range(len(grid))]
 
     def _check_combination(self, training: Training) -> None:

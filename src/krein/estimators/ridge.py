@@ -30,8 +30,8 @@ from krein.items import take
 from krein.kernels import kernel_matrix
 from krein.machines.ridge import spectral_ridge
 from krein.sklearn_internals import StrOptions, num_samples
-from krein.spectrum.decomposition import Spectrum, rescale
-from krein.spectrum.fixed_kernel import by_spectrum
+from krein.spectrum.decomposition import Spectrum, is_psd, rescale, zero_tolerance
+from krein.spectrum.fixed_kernel import by_spectrum, rounding_of_targets
 from krein.spectrum.fixes import FIXES, Fix, as_fix
 from krein.training import FittedRows, Row, Training, Values
 
@@ -84,8 +84,10 @@ class KreinRidge(KernelRegressor):
         Where no eigenvalue trained on is negative: the minimum is at most this much
         below `objective_`.
     residual_ : ndarray of shape (1,)
-        Elsewhere: how far the linear system (for ``stabilised`` the bounded one) is
-        from being solved, relative to the targets.
+        Elsewhere: how far the linear system is from being solved, relative to the
+        targets, rounding counted. For ``stabilised`` it is the bounded one: along
+        eigenvectors with ``|l + alpha| < alpha`` the coefficient x of the target t
+        misses ``alpha x = t (l + alpha) / alpha``.
 
     Notes
     -----
@@ -145,15 +147,21 @@ class KreinRidge(KernelRegressor):
         process = _process(spectrum, kernel, y, float(null[-1]), self.fit_intercept)
         auto = isinstance(self.alpha, str)
         alpha = process.best_alpha() if auto else float(self.alpha)
-        rounding = kernel.size * np.finfo(float).eps * np.abs(kernel).max(initial=0.0)
+        convex = is_psd(kernel)
+        if convex:
+            kernel = np.maximum(kernel, 0.0)
+        elif not raw:
+            self._refuse_singular(kernel + alpha)
         result, b = spectral_ridge(
             spectrum,
-            self._denominators(kernel, alpha),
+            kernel + alpha,
             y,
             alpha=alpha,
-            convex=bool(kernel.min(initial=0.0) >= -rounding),
+            convex=convex,
             fit_intercept=self.fit_intercept,
             tol=self.tol,
+            bounded=raw,
+            spread=rounding_of_targets(record, spectrum, kernel, self.t),
         )
         fixed_kernel = by_spectrum(training.K, record, spectrum, self.t)
         scale = 1.0
@@ -176,23 +184,19 @@ class KreinRidge(KernelRegressor):
         }
         return FittedRows([Row(fixed_kernel.to_raw(result.x), b, result)], facts)
 
-    def _denominators(self, kernel: Array, alpha: float) -> Array:
-        """What the targets are divided by along each eigenvector."""
-        total = kernel + alpha
-        if self.method != "stabilised" and as_fix(self.method).needs == "spectrum":
-            return total
-        size = float(np.abs(total).max())
-        if self.method == "stabilised":
-            near = np.abs(total) < alpha
-            safe = np.where(total == 0.0, 1e-300, total)
-            return np.where(near, alpha**2 / safe, total)
-        if np.abs(total).min() <= 1e-14 * size:
-            raise ValueError(
-                f"alpha={alpha:g} makes K + alpha I singular to rounding: its "
-                f"eigenvalues go from {np.abs(total).min():.3g} to {size:.3g} in size. "
-                "Change alpha, or use method='stabilised', 'flip' or 'clip'"
-            )
-        return total
+    def _refuse_singular(self, total: Array) -> None:
+        """Refuse eigenvalues of K + alpha I of which one is zero to rounding."""
+        least, size = float(np.abs(total).min()), float(np.abs(total).max())
+        if least > zero_tolerance(total):
+            return
+        alpha = float(self.alpha)
+        # Far beyond the smallest eigenvalue nothing is near -alpha.
+        enough = 1.1 * (alpha - float(total.min()))
+        raise ValueError(
+            f"alpha={alpha:g} makes K + alpha I singular to rounding: its eigenvalues "
+            f"go from {least:.3g} to {size:.3g} in size. alpha={enough:.3g} or more "
+            "makes all of them positive; or use method='stabilised', 'flip' or 'clip'"
+        )
 
     def predict(self, X: Any, return_std: bool = False, k_diag: Any = None) -> Any:
         """Predicted targets of new items, with their standard deviation on request.

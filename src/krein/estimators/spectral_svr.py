@@ -93,8 +93,9 @@ class SpectrumSVR(KernelRegressor):
         trained = training.K.fixed_kernel(self.method, self.t, training.weight)
         K, upper = trained.kernel(), training.upper(self.C)
         problem = SVMDual.regression(
-            K, target.y, upper, epsilon=self.epsilon, psd=trained.psd
-        )
+            K, target.y, upper, epsilon=self.epsilon, psd=trained.psd,
+            noise=trained.noise(),
+        )  # fmt: skip
         return FittedRows([solved_row(trained, problem, self)])
 
 
@@ -178,7 +179,9 @@ class SpectrumOneClassSVM(OutlierMixin, KernelModel):
         """Fit the one row; see `KernelModel.fit_rows`."""
         trained = training.K.fixed_kernel(self.method, self.t, training.weight)
         K, upper = trained.kernel(), training.upper(1.0)
-        problem = SVMDual.one_class(K, upper, nu=self.nu, psd=trained.psd)
+        problem = SVMDual.one_class(
+            K, upper, nu=self.nu, psd=trained.psd, noise=trained.noise()
+        )
         row = solved_row(trained, problem, self)
         # Free support vectors lie on the boundary exactly; it counts as inside.
         offset = -row.intercept - 1e-9 * abs(row.intercept)

@@ -415,7 +415,7 @@ class SpectrumSVRCV(SpectrumSearch, KernelRegressor):
     ) -> FittedRows:
         problem = SVMDual.regression(
             trained.kernel(), target.y, training.upper(params["C"]),
-            epsilon=params["epsilon"], psd=trained.psd,
+            epsilon=params["epsilon"], psd=trained.psd, noise=trained.noise(),
         )  # fmt: skip
         row = solved_row(trained, problem, self, starts[0] if starts else None)
         return FittedRows([row])

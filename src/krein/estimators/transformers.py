@@ -21,9 +21,9 @@ from krein.declarations import (
 from krein.items import columns_of_rows
 from krein.result import plot_map
 from krein.similarity.matrix import Similarities
-from krein.spectrum.decomposition import Spectrum
+from krein.spectrum.decomposition import Spectrum, zero_tolerance
 from krein.spectrum.fixed_kernel import FixedKernel
-from krein.spectrum.fixes import as_fix
+from krein.spectrum.fixes import Fix, as_fix
 from krein.threads import threads_for
 from krein.validation import (
     as_square,
@@ -32,6 +32,9 @@ from krein.validation import (
     refuse_odd_arrays,
     warn_if_distances,
 )
+from krein.words import warn_user
+
+_MUCH_LEFT_OUT = 0.5  # of the norm of a transformed training matrix
 
 
 @declares_parameters
@@ -97,7 +100,10 @@ class SpectrumTransformer(ClassNamePrefixFeaturesOutMixin, SquareInput):
     ``SVC(kernel="precomputed")`` in a pipeline. For ``"shift"`` and ``"diffusion"``
     ``fit_transform(K)`` returns the transformed training matrix, which differs from
     ``transform(K)`` (new rows of the same items): the shift and exp(0) = 1 belong to
-    training items only.
+    training items only. For the diffusion no bounded map agrees: exp(t l / max|l|) / l
+    grows without bound as l falls to zero, so that new rows get nothing along the
+    eigenvectors with ``|l| <= max|l| / 100``. `left_out_` is the size of that; above
+    one half a warning says so.
 
     Parameters
     ----------
@@ -114,6 +120,9 @@ class SpectrumTransformer(ClassNamePrefixFeaturesOutMixin, SquareInput):
         The fitted map.
     eigenvalues_ : ndarray
         Eigenvalues of the training similarity (None for "shift" and "none").
+    left_out_ : float
+        Of the transformed training matrix, the share (of its Frobenius norm) that
+        `transform` leaves out for new rows; above zero for "diffusion" only.
 
     References
     ----------
@@ -138,6 +147,7 @@ class SpectrumTransformer(ClassNamePrefixFeaturesOutMixin, SquareInput):
     _fitted_state = Fitted.state(
         Fitted("transform_", "transform"),
         Fitted("eigenvalues_", "numbers", "n", needed=False),
+        Fitted("left_out_", "number", needed=False),
     )
 
     @replaces_state
@@ -166,7 +176,30 @@ class SpectrumTransformer(ClassNamePrefixFeaturesOutMixin, SquareInput):
         self.transform_ = fixed_kernel.stored()
         self.eigenvalues_ = None if spectrum is None else spectrum.eigenvalues
         self._n_features_out = K.shape[0]
+        self.left_out_ = self._share_left_out(record)
         return fixed_kernel
+
+    def _share_left_out(self, record: Fix) -> float:
+        """Norm of the training matrix along eigenvectors that new rows do not see.
+
+        A fix whose map would not be bounded there (diffusion) gives such rows nothing.
+        """
+        if self.eigenvalues_ is None or not self.eigenvalues_.any():
+            return 0.0
+        values = self.eigenvalues_ / np.abs(self.eigenvalues_).max()
+        target, gain = record.apply(values, zero_tolerance(values), self.t)
+        sizes = target / (np.abs(target).max() or 1.0)  # nothing overflows
+        unseen = gain == 0.0
+        share = float(np.linalg.norm(sizes[unseen]) / (np.linalg.norm(sizes) or 1.0))
+        if share > _MUCH_LEFT_OUT:
+            warn_user(
+                f"{record.name} of new rows leaves out {share:.0%} of the transformed "
+                f"training matrix (by Frobenius norm): the map is not bounded along "
+                f"{int(np.sum(unseen))} of {unseen.size} eigenvectors, whose "
+                "eigenvalues are small. transform(K) differs from fit_transform(K) by "
+                "as much; method='clip', 'flip' or 'square' treat both alike"
+            )
+        return share
 
     @replaces_state
     def fit_transform(self, X: Any, y: Any = None) -> Array:

@@ -91,7 +91,7 @@ def check_psd(K: Array, name: str) -> None:
         raise ValueError(
             f"{name} is not positive semidefinite: its smallest eigenvalue is "
             f"{values[0]:.3g}, its largest {values[-1]:.3g}. Clip or flip it first "
-            "(krein.SpectrumTransformer), or use krein.ProxySVC"
+            "(fix='clip' of MKLSVC, krein.SpectrumTransformer), or use krein.ProxySVC"
         )
 
 

@@ -17,6 +17,7 @@ weights equal repetition.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cached_property
 from typing import Literal
 
@@ -27,6 +28,7 @@ from krein.arrays import Array
 from krein.machines._loop import Iterate
 from krein.machines.box import BalancedBox
 from krein.machines.quadrature import DiagonalPlusLowRank, RankOnePositivePart
+from krein.machines.svm_dual import box_gap
 from krein.result import Certificate
 from krein.spectrum.decomposition import Spectrum, rescale
 
@@ -196,7 +198,11 @@ class ProxySVM:
         the kernel K*(a). Rounding errors count.
         """
         error, worth = self.rounding(a)
-        return relative_gap(self.domain.gap(a, gradient, error) + worth, rise)
+        outputs = self.box.y * (1.0 - gradient)
+        found = relative_gap(box_gap(self.domain, a, outputs, error) + worth, rise)
+        own = relative_gap(self.domain.gap(a, gradient), rise)
+        rounding = max(0.0, found.relative - own.relative)
+        return replace(found, rounding=rounding if np.isfinite(rounding) else 0.0)
 
     def iterate(
         self, a: Array, rise: float, gradient: Array, **facts: float

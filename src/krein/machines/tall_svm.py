@@ -37,6 +37,7 @@ _MAX_STEPS = 200
 # cost little, and decision values err like the root of the gap at worst.
 _AIM = 1e-6
 _ON_BOUNDS = 1e-2
+_FREE = 3  # times as many variables as features may be on no bound to be solved for
 _MANY = 50_000  # items from which on only those near the margin are variables
 _SAMPLE = 8  # one of so many items is in the sample that tells which are near
 # Below this relative gap F'Ya is computed anew in each step: its rounding, added up
@@ -259,6 +260,8 @@ def _settled(
     state: State = result.info["state"]
     found = _evaluated(whole, snapped(whole.domain, state))
     if found.certificate.relative > _ON_BOUNDS * tol:
+        found = _evaluated(whole, _polished(whole, found))
+    if found.certificate.relative > _ON_BOUNDS * tol:
         inside = _evaluated(whole, state.a)
         found = min(found, inside, key=lambda point: point.certificate.value)
     # What only rounding keeps above `tol` is not helped by more steps.
@@ -273,6 +276,24 @@ def _settled(
         info={"w": found.w},
     )
     return solved, state.b
+
+
+def _polished(whole: TallSVM, point: Evaluated) -> Array:
+    """Solve for the few variables that are on no bound: their margins are 1."""
+    features, domain = whole.features, whole.domain
+    free = np.flatnonzero((point.a > 0.0) & (point.a < domain.upper))
+    if not 0 < free.size <= _FREE * (features.shape[1] + 1):
+        return point.a
+    y, F = domain.y[free], features.rows(free)
+    signed = y[:, None] * F
+    border = np.append(y, 0.0)
+    system = np.vstack([np.column_stack([signed @ signed.T, y]), border])
+    missing = domain.balance - float(domain.y @ point.a)
+    right = np.append(1.0 - signed @ point.w, missing)
+    step = scipy.linalg.lstsq(system, right, check_finite=False)[0][:-1]
+    a = point.a.copy()
+    a[free] = np.clip(a[free] + step, 0.0, domain.upper[free])
+    return a
 
 
 def _evaluated(whole: TallSVM, a: Array) -> Evaluated:

@@ -24,7 +24,7 @@ _FEASIBLE = 1e-9  # a point counts as feasible if it is to this share of its siz
 _AT_BOUND = 1e-8  # variables this near to a bound, as a share of the largest, are there
 # Free variables are further from their bounds than this; the second if there are none.
 _FREE = (1e-6, 1e-8)
-_INTERCEPT = 1e-8  # of the outputs: intercepts this near are the same
+_INTERCEPT = 1e-8  # share of an intercept up to which another one is the same
 _STRETCHES = 10.0 ** np.arange(-16, -4)  # theta - 1 that are tried
 
 
@@ -147,7 +147,7 @@ class Box:
     # --------------------------------------------------------------------- intercept
 
     def intercept(self, a: Array, f: Wide) -> tuple[float, Array]:
-        """Return the b that belongs to variables, and the items that settle it.
+        """Return the b that belongs to variables, and shares of the items in it.
 
         Free variables, ``0 < a_i < w_i``, have ``y_i (f_i + b) = m_i``: b is their mean
         ``y_i m_i - f_i``, weighted by the bounds, which are C times the weights.
@@ -162,19 +162,24 @@ class Box:
         for least in _FREE:
             free = room > least * most
             if free.any():
-                mean = float(np.average(wanted[free], weights=self.w[free]))
-                return mean, np.flatnonzero(free)
+                shares = free * (self.w / float(self.w[free].max()))
+                shares = shares / float(shares.sum())
+                return float(shares[free] @ wanted[free]), shares
         at_zero = a <= _AT_BOUND * most
         rising = at_zero == (self.y > 0)
         seen = self.w > 0.0
-        at_least = wanted[rising & seen]
-        at_most = wanted[~rising & seen]
-        everything = np.flatnonzero(seen)
-        if at_least.size == 0:
-            return float(at_most.min()), everything
-        if at_most.size == 0:
-            return float(at_least.max()), everything
-        return float(0.5 * at_least.max() + 0.5 * at_most.min()), everything
+        at_least = np.where(rising & seen, wanted, -np.inf)
+        at_most = np.where(~rising & seen, wanted, np.inf)
+        first = int(np.argmax(at_least))
+        last = int(np.argmin(at_most))
+        shares = np.zeros(a.size)
+        if np.isinf(at_least[first]):
+            first = last
+        if np.isinf(at_most[last]):
+            last = first
+        shares[first] += 0.5
+        shares[last] += 0.5
+        return float(0.5 * wanted[first] + 0.5 * wanted[last]), shares
 
     def intercept_faults(
         self, a: Array, b: float, outputs: Outputs, least: float = -np.inf
@@ -183,15 +188,18 @@ class Box:
 
         `least` is a bound that the intercept has for another reason.
         """
-        own, settling = self.intercept(a, outputs.f)
+        own, shares = self.intercept(a, outputs.f)
         own = max(own, least)
         size = max(
             float(np.abs(outputs.f.high).max()),
             float(np.abs(self.target.high).max()),
             abs(own),
         )
-        rounding = float(np.max((outputs.rounding + outputs.unsure)[settling]))
-        fine = abs(b - own) <= rounding + _INTERCEPT * size
+        rounding = float(shares @ (outputs.rounding + outputs.unsure))
+        if least > -np.inf or not np.any(self.w - a):
+            rounding = float(np.max(outputs.rounding + outputs.unsure))
+        allowed = rounding + 64 * EPS * size + _INTERCEPT * abs(own)
+        fine = abs(b - own) <= allowed
         return faults_of((fine, f"intercept_ is {b:.9g}, not {own:.9g}"))
 
     # --------------------------------------------------------------------- stationary
@@ -217,13 +225,17 @@ class Box:
 
     # ----------------------------------------------------------------------- evidence
 
-    def objective(self, a: Array, outputs: Outputs) -> Measured:
+    def value(self, a: Array, f: Wide) -> Wide:
         """Value of the dual, ``a'(m - y f / 2)``."""
+        return (a * (self.target - 0.5 * self.y * f)).sum()
+
+    def objective(self, a: Array, outputs: Outputs) -> Measured:
+        """Value of the dual, and what doubles make of it."""
         f = outputs.f
-        terms = a * (self.target - 0.5 * self.y * f)
+        value = float(self.value(a, f))
         sizes = np.abs(a) * (np.abs(self.target.high) + np.abs(f.high))
         doubles = float(np.abs(a) @ (outputs.rounding + outputs.unsure))
-        return Measured(float(terms.sum()), doubles + 64 * EPS * float(sizes.sum()))
+        return Measured(value, doubles + 64 * EPS * float(sizes.sum()))
 
     def unit(self, a: Array, value: float, least: float = 0.0) -> float:
         """What a relative gap refers to: the value of the dual, or `least`.
@@ -235,8 +247,12 @@ class Box:
         return max(abs(value), least)
 
     def stationarity(self, a: Array, outputs: Outputs, faults: list[str]) -> Evidence:
-        """Judge a point of a problem that may not be convex."""
-        slack = 2.0 * float(outputs.unsure.max())
+        """Judge a point of a problem that may not be convex.
+
+        The claim is a difference of numbers like m and f, which have last digits.
+        """
+        sizes = np.abs(self.target.high) + np.abs(outputs.f.high)
+        slack = 2.0 * float((outputs.unsure + 2.0 * EPS * sizes).max())
         found = Measured(self.violation(a, outputs.f), slack)
         return Evidence(self.objective(a, outputs), "stationarity", found, faults)
 

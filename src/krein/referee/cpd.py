@@ -184,7 +184,7 @@ def _faults(
     noise = fitted.spread * (np.abs(machine.target) + np.abs(outputs.f.high))
     small = _BALANCED * np.abs(row.c)
     if machine.s > 0.0:  # c is what is left of the targets, over 2 alpha
-        small += 16 * noise * fitted.weight / machine.s
+        small += 64 * noise * fitted.weight / machine.s
     return faults_of(
         (np.all(excess <= np.abs(P).T @ small), "P'a = 0 is violated"),
         (space.free or not np.any(p),

@@ -187,7 +187,7 @@ class Decomposed:
         exact, digits = self._targets(target, gain)
         f = (U @ (exact * along)) / self.root
         lost = np.abs(U.high) @ (digits * np.abs(along.high)) / self.root.high
-        rounding = 2 * self.fitted.spread * self.size * norm(u.high) / self.root.high
+        rounding = self.fitted.spread * self.size * norm(u.high) / self.root.high
         rounding = rounding + lost
         if not self.refined:
             lost = lost + rounding
@@ -232,7 +232,7 @@ class Decomposed:
         distance = np.abs(sizes - self.edge)
         null = sizes < 1e-3 * zero(self.values)
         distance[null] = sizes[~null].min(initial=largest)
-        allowed = 8 * self.fitted.spread * largest * self.steepest + 1e-300
+        allowed = 32 * self.fitted.spread * largest * self.steepest + 1e-300
         error = float(off.max()) / self.steepest
         return error, bool(np.all(off * distance <= allowed))
 

@@ -104,7 +104,7 @@ def _objective(
     # What doubles make of the squares, which cancel.
     sizes = float(np.abs(A.values).max() * np.abs(A.values).sum())
     sizes += float(whole.values @ whole.values)
-    slack = fitted.spread * (rho * sizes + float(total))
+    slack = 4 * fitted.spread * (rho * sizes + float(total))
     # f is concave: it rises by no more than a times its slope at 0, and by no less
     # than a times its slope at a.
     slope = total - (v * trained.f).sum()
