@@ -173,7 +173,9 @@ def test_vectors_with_labels_are_scored_and_predicted(run, tmp_path, points):
     run(*fit, "-o", "m.krein")
     scored = run("predict", "m.krein", file, "--label-column", "species", "--json")
     assert json.loads(scored.out)["accuracy"] > 0.8
-    assert "--label-column NAME" in run("predict", "m.krein", file, code=2).err
+    by_titles = run("predict", "m.krein", file)
+    assert "by their titles; left out: species" in by_titles.err
+    assert len(by_titles.out.splitlines()) == N + 1
 
 
 def test_nearest_items_of_a_spline_are_near(run, tmp_path, points):
