@@ -211,7 +211,7 @@ def test_numbers_have_no_probabilities(run, tmp_path, points):
     write_table(tmp_path / "numbers.csv", ["name", "value"], rows)
     run("fit", "K.csv", "--labels", "numbers.csv", "-o", "m.krein")
     said = run("predict", "m.krein", "new.csv", "--proba", code=2).err
-    assert "SpectrumSVRCV, for which there is no --proba" in said
+    assert "Regressor, for which there is no --proba" in said
     assert "krein fit --proba" not in said
 
 
