@@ -90,7 +90,8 @@ def comparison_of(case):
 
 def all_words(comparison):
     """What str(), the headline and the notes say."""
-    return f"{comparison} {headline(comparison, '')} {comparison.about_p}"
+    notes = f"{comparison.about_p} {comparison.about_intervals} {comparison.about_best}"
+    return f"{comparison} {headline(comparison, '')} {notes}"
 
 
 def test_every_sentence_is_used_and_says_what_it_is_told_to(reworded):
@@ -103,6 +104,7 @@ def test_every_sentence_is_used_and_says_what_it_is_told_to(reworded):
     of_commands = {
         "left out",
         "nothing completed",
+        "intervals, none",
         "saved, nothing learnt",
         "saved, not shown",
     }

@@ -185,6 +185,8 @@ def _texts(case: Case, index: int) -> dict[str, Any]:
         "band": band,
         "label": comparison.deciding.title,
         "about_p": comparison.about_p,
+        "about_best": comparison.about_best,
+        "intervals": comparison.about_intervals,
         "positive": case.diagnosis.signature[0],
         "negative": case.diagnosis.signature[1],
         **words()[comparison.task],
