@@ -9,11 +9,11 @@ import pytest
 
 from krein import compare, sigmoid_kernel, write_matrix
 from krein.cli import main
-from krein.comparison import sentences
 from krein.comparison.kernel_comparison import KernelComparison
-from krein.comparison.reasons import Baseline, Fix, Higher, SpectrumFix, Verdict
 from krein.report.data import Case, headline
 from krein.report.render import render
+from krein.verdicts import sentences
+from krein.verdicts.reasons import Baseline, Fix, Higher, SpectrumFix, Verdict
 from tests.comparison.made_up import made_up, of_items
 
 N = 200

@@ -23,12 +23,12 @@ from krein.comparison.contenders import TASKS
 from krein.comparison.kernel_comparison import KernelComparison
 from krein.comparison.problem import Problem
 from krein.comparison.run import compare_problem
-from krein.comparison.sentences import say
 from krein.diagnostics.diagnosis import find_in
 from krein.items import called
 from krein.report import write_report
 from krein.store.files import written_together
 from krein.store.shared_work import shared_work
+from krein.verdicts.sentences import say
 from krein.words import progress_bar
 
 

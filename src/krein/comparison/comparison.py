@@ -19,16 +19,16 @@ from krein.comparison.columns import Column
 from krein.comparison.contenders import TASKS, Contender
 from krein.comparison.evaluation import fit_method
 from krein.comparison.problem import Problem
-from krein.comparison.reasons import Why
 from krein.comparison.recommendation import (
     Recommendation,
     choose_contender,
     pairs_to_test,
     recommend,
 )
-from krein.comparison.sentences import say
 from krein.selection.folds import Fold
 from krein.spectrum.decomposition import Spectrum
+from krein.verdicts.reasons import Why
+from krein.verdicts.sentences import say
 from krein.words import import_optional
 
 _EXACT_UP_TO = 5000  # items; of more the eigenvalues are not computed

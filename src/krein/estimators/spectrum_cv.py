@@ -20,7 +20,8 @@ from krein.selection.calibration import conformity, probabilities, temperatures
 from krein.selection.folds import Fold, cv_folds
 from krein.selection.scores import setting_scores, split_scores, with_threshold
 from krein.selection.search import FoldValues
-from krein.selection.spectra import Path, Screen
+from krein.selection.spectra import Path, Screen, Settings
+from krein.spectrum.decomposition import Spectrum
 from krein.spectrum.fixed_kernel import FixedKernel
 from krein.training import Classes, FittedRows, Training, Values
 from krein.validation import warn_if_nearly_diagonal
@@ -158,6 +159,8 @@ class SpectrumSVCCV(SpectrumSearch, KernelClassifier):
         folds: Sequence[Fold],
         *,
         screened: bool,
+        settings: Settings | None = None,
+        spectrum: Spectrum | None = None,
     ) -> Array:
         """Fit to samples that are checked already; `classes_` must be set.
 
@@ -169,6 +172,8 @@ class SpectrumSVCCV(SpectrumSearch, KernelClassifier):
             Positions among them.
         screened : bool
             As in `fit_search`.
+        settings, spectrum : optional
+            As in `fit_search`.
 
         Returns
         -------
@@ -176,7 +181,14 @@ class SpectrumSVCCV(SpectrumSearch, KernelClassifier):
             Probabilities by models that did not see the sample; NaN where no fold
             tests it.
         """
-        values, best = self.fit_search(training, target, folds, screened=screened)
+        values, best = self.fit_search(
+            training,
+            target,
+            folds,
+            screened=screened,
+            settings=settings,
+            spectrum=spectrum,
+        )
         weight = _weights(training)
         means = [part[best].mean(axis=0) for part in self._by_class(values, target)]
         mean = np.concatenate(means)
@@ -384,6 +396,8 @@ class SpectrumSVRCV(SpectrumSearch, KernelRegressor):
         folds: Sequence[Fold],
         *,
         screened: bool,
+        settings: Settings | None = None,
+        spectrum: Spectrum | None = None,
     ) -> Array:
         """Fit to samples that are checked already; see `SpectrumSVCCV.fit_on`.
 
@@ -392,7 +406,14 @@ class SpectrumSVRCV(SpectrumSearch, KernelRegressor):
         ndarray of shape (n, 1)
             Values by models that did not see the sample.
         """
-        values, best = self.fit_search(training, target, folds, screened=screened)
+        values, best = self.fit_search(
+            training,
+            target,
+            folds,
+            screened=screened,
+            settings=settings,
+            spectrum=spectrum,
+        )
         everywhere = np.full((training.size, 1), np.nan)
         for test, part in zip(values.tests, values.stacked(), strict=True):
             everywhere[test] = part[best].mean(axis=0)

@@ -15,12 +15,12 @@ from typing import Any
 import numpy as np
 
 import krein
-from krein.comparison.sentences import say
 from krein.report import charts
 from krein.report.data import Case, machine, mistakes, recipe
 from krein.spectrum.decomposition import Spectrum
 from krein.store.files import atomic_write, check_writable
 from krein.store.shared_work import is_sharing, shared_work
+from krein.verdicts.sentences import say
 from krein.words import digits, seconds_in_words
 
 _FEW_CLASSES = 12

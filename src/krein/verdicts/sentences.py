@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
-from krein.comparison.reasons import (
+from krein.verdicts.reasons import (
     Baseline,
     Fix,
     Higher,
