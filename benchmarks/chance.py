@@ -30,12 +30,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+from krein.comparison.reasons import Fix, SpectrumFix, Verdict
 
 from krein import KreinRidge, SpectrumSVC, SpectrumSVCCV, tl1_kernel
 from krein.comparison.comparison import Comparison
 from krein.comparison.contenders import CONTENDERS
 from krein.comparison.problem import Problem
-from krein.comparison.reasons import Fix, SpectrumFix, Verdict
 from krein.comparison.recommendation import default_method
 from krein.diagnostics.facts import label_p_value
 from krein.selection.folds import outer_splits
