@@ -30,7 +30,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-from krein.comparison.reasons import Fix, SpectrumFix, Verdict
 
 from krein import KreinRidge, SpectrumSVC, SpectrumSVCCV, tl1_kernel
 from krein.comparison.comparison import Comparison
@@ -41,6 +40,7 @@ from krein.diagnostics.facts import label_p_value
 from krein.selection.folds import outer_splits
 from krein.selection.scores import log_losses, score
 from krein.training import Classes
+from krein.verdicts.reasons import Fix, SpectrumFix, Verdict
 
 FRESH = 3000  # items with which the truth is measured
 LEVEL = 0.05

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from benchmarks import chance
-from krein.comparison.reasons import Verdict
+from krein.verdicts.reasons import Verdict
 
 
 @pytest.fixture(autouse=True)
