@@ -235,14 +235,25 @@ def require_for(work: str, n: int, instead: str) -> None:
     require_memory(MATRICES[work] * 8.0 * n * n, f"{work} of {n} items", instead)
 
 
-def require_for_spectral_fit(n: int) -> None:
-    """Raise MemoryError if a fit on the spectrum of n items will not fit."""
-    require_for(
-        "a spectral fit",
-        n,
-        "Use landmarks: approximation=krein.KreinNystroem(n_components=500), or "
-        "KreinNystroem before a linear model.",
-    )
+# Models that can be trained on landmarks, for messages of those that cannot.
+LANDMARK_MODELS = (
+    "SpectrumSVC, KreinSVC, ProxySVC, KreinLogisticRegression, SpectrumSVR, KreinRidge "
+    "and SpectrumOneClassSVM"
+)
+
+
+def require_for_spectral_fit(n: int, model: Any = None) -> None:
+    """Raise MemoryError if a fit on the spectrum of n items will not fit.
+
+    `model` is the estimator to be fitted: not all of them take landmarks.
+    """
+    instead = "Use landmarks: approximation=krein.KreinNystroem(n_components=500), or "
+    if model is not None and not hasattr(model, "approximation"):
+        instead = (
+            f"{type(model).__name__} takes no landmarks; {LANDMARK_MODELS} do: "
+            "approximation=krein.KreinNystroem(n_components=500). Or use fewer, or "
+        )
+    require_for("a spectral fit", n, f"{instead}KreinNystroem before a linear model.")
 
 
 def items_of_condensed(size: int) -> int | None:

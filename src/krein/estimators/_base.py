@@ -173,7 +173,7 @@ class KernelModel(Sparsifiable, Documented):
             K = check_similarity(X, name="X", symmetrize=self.symmetrize, given=dtype)
             warn_if_distances(K, "X")
             return Similarities(K), {"X_fit_": None}
-        require_for_spectral_fit(num_samples(X))
+        require_for_spectral_fit(num_samples(X), self)
         kernel = self._settled_kernel(X, kept)
         K = kernel_matrix(kernel, X, X)
         K = check_similarity(K, name="kernel(X, X)", symmetrize=self.symmetrize)
