@@ -20,6 +20,7 @@ from krein.spectrum.fixed_kernel import (
 )
 from krein.spectrum.fixes import as_fix
 from krein.store.shared_work import can_change, digest, once
+from krein.validation import refuse_mask
 
 
 class Matrix(ABC):
@@ -112,6 +113,17 @@ class Matrix(ABC):
                 spread=self._rounding_of_shift(shift, weight),
             )  # fmt: skip
         return by_spectrum(self, record, self.spectrum(weight), t)
+
+    def flipped(
+        self, weight: Array | None = None, spectrum: Spectrum | None = None
+    ) -> tuple[Matrix, FixedKernel | None]:
+        """Return the flipped similarity as one to work on, and the map from it.
+
+        The map turns coefficients on the flipped similarity into those on this one;
+        None where they are the same, as a model keeps those on the landmarks.
+        """
+        flip = self.fixed_kernel("flip", weight=weight, spectrum=spectrum)
+        return Similarities(flip.kernel()), flip
 
     def _rounding_of_shift(self, shift: float, weight: Array | None) -> float:
         if shift == 0.0:
@@ -283,6 +295,8 @@ class Views(Matrix):
 
 def as_views(X: Any) -> Views:
     """Views of a stack of shape (n, m, n_kernels) or of a list of matrices."""
+    for K in X if isinstance(X, list | tuple) else [X]:
+        refuse_mask(K, "X")
     if isinstance(X, list | tuple):
         parts: Sequence[Array] = [np.asarray(K, dtype=np.float64) for K in X]
     else:
