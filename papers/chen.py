@@ -1,7 +1,9 @@
 """Chen, Ye (2008): Table 1 and Figures 1 to 3.
 
-C = 1 as in the paper, rho by five-fold cross-validation with krein's fast solver. The
-size of the noise is not stated; it is taken from the printed smallest eigenvalues.
+The width by five-fold cross-validation and C = 1, as the paper states, rho by five-fold
+cross-validation with krein's fast solver. The authors' slides choose C by
+cross-validation too, which is a reading of its own. The size of the noise is not
+stated; it is taken from the printed smallest eigenvalues.
 """
 
 from __future__ import annotations
@@ -21,23 +23,29 @@ __all__ = ["TABLES"]
 # |lambda_min| is about xi sqrt(2 n) for the noise alone.
 NOISE = {"Ionosphere": 1.0, "Heart": 0.5}
 _RHOS = tuple(10.0**k for k in range(-3, 4))
+_CS = (0.1, 1.0, 10.0, 100.0)  # of the slides' reading
 _FIXES = {"Denoise": "clip", "Flip": "flip", "Shift": "shift", "SVM": "none"}
 _INDEFINITE = "Indefinite SVM"
 _FIVE = (*_FIXES, _INDEFINITE)
-# One width for all sets, found from the printed largest eigenvalue of Sonar.
+# One width for all sets, found from the printed largest eigenvalue of Sonar. The paper
+# states a width by cross-validation, so that this reading decides nothing.
 _ONE_GAMMA = 0.215  # 10^(-2/3)
 _READINGS = {
-    "one width, whole matrix": "features in [-1, 1], gamma = 0.215, whole matrix",
-    "": "width tuned, rows mapped",
-    "one width": "features in [-1, 1], gamma = 0.215, rows mapped",
     "whole matrix": "width tuned, whole matrix",
+    "": "width tuned, rows mapped",
+    "C tuned": "width and C tuned (slides), rows mapped",
+    "one width, whole matrix": "features in [-1, 1], gamma = 0.215, whole matrix",
+    "one width": "features in [-1, 1], gamma = 0.215, rows mapped",
 }
 
 
 def _under(method: str, reading: str) -> str:
-    """Name of a method under a reading; a signature does not know of new rows."""
+    """Name of a method under a reading.
+
+    A signature knows neither of new rows nor of C.
+    """
     if method == "signature":
-        reading = reading.replace("whole matrix", "").strip(", ")
+        reading = "one width" if reading.startswith("one width") else ""
     return f"{method}, {reading}" if reading else method
 
 
@@ -65,7 +73,8 @@ def _table1(task: Task, quick: bool, earlier: Any) -> Values:
         tuned = Task(task.dataset, _under(_INDEFINITE, width), task.split)
         return _whole_matrix(method, data, earlier, tuned)
     K, y = data.training
-    model, params = _tuned(method, task, quick, K, y)
+    Cs = _CS if "C tuned" in reading else (1.0,)
+    model, params = _tuned(method, task, Cs[:2] if quick else Cs, quick, K, y)
     quiet_fit(model, K, y)
     return {"accuracy": 100 * accuracy(model, *data.new), **params}
 
@@ -100,21 +109,24 @@ def _signature(data: Noisy) -> Values:
 
 
 def _tuned(
-    method: str, task: Task, quick: bool, K: Any, y: Any
+    method: str, task: Task, Cs: tuple[float, ...], quick: bool, K: Any, y: Any
 ) -> tuple[Any, dict[str, float]]:
+    """Model of a method with rho, and C where there are several, by five folds."""
     from krein import ProxySVC, SpectrumSVC
 
+    folds = folds_of(task, y, 5)
     if method != _INDEFINITE:
-        return SpectrumSVC(_FIXES[method], C=1.0), {}
+        fix = _FIXES[method]
+        best = tune(
+            lambda C: SpectrumSVC(fix, C=C), [{"C": C} for C in Cs], K, y, folds
+        )
+        return SpectrumSVC(fix, **best), best if len(Cs) > 1 else {}
     rhos = _RHOS[2:4] if quick else _RHOS
-    best = tune(
-        lambda rho: ProxySVC(1.0, rho=rho),
-        [{"rho": rho} for rho in rhos],
-        K,
-        y,
-        folds_of(task, y, 5),
-    )
-    return ProxySVC(1.0, rho=best["rho"]), best
+    grid = [{"C": C, "rho": rho} for C in Cs for rho in rhos]
+    best = tune(lambda C, rho: ProxySVC(C, rho=rho), grid, K, y, folds)
+    if len(Cs) == 1:
+        return ProxySVC(**best), {"rho": best["rho"]}
+    return ProxySVC(**best), best
 
 
 def _derive_table1(measured: Means, runs: list[Run]) -> Means:

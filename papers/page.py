@@ -14,6 +14,7 @@ from krein.store.files import atomic_write
 from papers import PAPERS, tables
 from papers.claims import VERDICTS, Claim
 from papers.picture import draw_claims
+from papers.power import CANNOT_FAIL, FOLLOWS, kind_of, reason_of
 from papers.runs import Table
 from papers.sentences import sentences
 from papers.tally import (
@@ -30,7 +31,8 @@ __all__ = ["page_lines", "write_page"]
 HERE = Path(__file__).parent
 _COLUMNS = (
     *("table", "dataset", "method", "quantity", "printed", "tolerance", "ours"),
-    *("spread", "runs", "verdict", "reading", "why", "other readings", "other seeds"),
+    *("spread", "runs", "verdict", "kind", "reading", "why", "other readings"),
+    "other seeds",
 )
 _MANY = 30  # claims of one quantity that are split by method
 _PLURAL = {"holds": "hold", "differs": "differ", "tests nothing": "test nothing"}
@@ -97,6 +99,12 @@ def page_lines(
     yield ""
     said = sentences(ledger, seeds)
     yield from (f"{i}. {text}" for i, text in enumerate(said, 1))
+    yield ""
+    yield (
+        "The algorithms of the papers are functions, in "
+        "[krein.published](guide/published.md). What the papers name, and where it is: "
+        "`papers/coverage.md`."
+    )
     yield from ("", f"![Printed values against measured ones]({picture})", "")
     yield (
         f"*The {drawn} claims that are two numbers, without their signs; what lies "
@@ -107,6 +115,8 @@ def page_lines(
         if ledger.of(paper):
             yield from ("", f"## {title}", "")
             yield from _paper(paper, ledger)
+    yield from ("", "## Counted apart", "")
+    yield from _apart(ledger)
     yield from ("", "## Other readings", "")
     yield "The first reading of a claim that was run is its verdict."
     yield from ("", "| table | reading | holds | mean distance of accuracies |")
@@ -130,6 +140,21 @@ def _paper(paper: str, ledger: Ledger) -> Iterator[str]:
     for (table, quantity), claims in groups.items():
         for what, part in _parts(quantity, claims):
             yield f"| {_name(table)} | {what} | {_counts(part)} | {_distance(part)} |"
+
+
+def _apart(ledger: Ledger) -> Iterator[str]:
+    """Which claims were not at risk, why, and how they came out."""
+    yield "| kind | table | what is printed | verdicts | why |"
+    yield "|---|---|---|---|---|"
+    groups: dict[tuple[str, str], list[Claim]] = {}
+    for claim in ledger.claims:
+        groups.setdefault((claim.table, claim.quantity), []).append(claim)
+    for kind in (FOLLOWS, CANNOT_FAIL):
+        for (table, quantity), claims in groups.items():
+            if kind_of(claims[0]) == kind:
+                where = f"{table.partition('-')[0].capitalize()}, {_name(table)}"
+                verdicts, why = _counts(claims), reason_of(claims[0])
+                yield f"| {kind} | {where} | {quantity} | {verdicts} | {why} |"
 
 
 def _counts(claims: list[Claim]) -> str:
@@ -250,7 +275,8 @@ def _rows(ledger: Ledger, seeds: dict[int, Ledger]) -> Iterator[tuple[Any, ...]]
         )
         yield (
             *(chosen.table, *chosen.key, chosen.paper, chosen.tolerance, chosen.ours),
-            *(chosen.spread, chosen.runs, chosen.verdict, chosen.reading),
+            *(chosen.spread, chosen.runs, chosen.verdict, kind_of(chosen)),
+            chosen.reading,
             chosen.reason,
             "; ".join(f"{other.reading}: {_said(other)}" for other in others),
             "; ".join(again),

@@ -15,8 +15,9 @@ import platform
 import shutil
 import time
 import zlib
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -71,6 +72,7 @@ class Run:
     task: Task
     values: Values
     seconds: float
+    version: str = ""  # of krein, which ran it
 
     @property
     def failed(self) -> bool:
@@ -95,13 +97,15 @@ class Run:
             "split": self.task.split,
             "seconds": round(self.seconds, 3),
             "values": self.values,
+            **({"krein": self.version} if self.version else {}),
         }
 
     @classmethod
     def from_record(cls, record: dict[str, Any]) -> Run:
         """Read what `record` wrote."""
         task = Task(record["dataset"], record["method"], record["split"])
-        return cls(task, record["values"], record["seconds"])
+        version = record.get("krein", "")
+        return cls(task, record["values"], record["seconds"], version)
 
 
 # (task, quick, earlier) -> values; earlier(task) gives the values of another task of
@@ -164,6 +168,10 @@ class Table:
     readings: Mapping[str, str] = field(default_factory=lambda: {"": ""})
     under: Callable[[str, str], str] = _with_suffix
     binding: Callable[[Any], bool] = lambda claim: False
+
+
+def _stamped(run: Run, version: str) -> Run:
+    return run if run.version else replace(run, version=version)
 
 
 def machine() -> dict[str, str | int | None]:
@@ -248,7 +256,9 @@ class Store:
         if self.results.is_file() and not self.outdated:
             lines = self.results.read_text(encoding="utf-8").splitlines()[1:]
             found = (Run.from_record(json.loads(line)) for line in lines)
-            runs = {run.task: run for run in found}
+            # Runs of a file without stamps of their own have that of the file.
+            stamp = self.header()["machine"]["krein"]
+            runs = {run.task: _stamped(run, stamp) for run in found}
         for path in sorted(self.runs_folder.glob("*.json")):
             record = read_record(path)
             if record is not None:
@@ -277,19 +287,24 @@ class Store:
     def merge(self) -> list[Run]:
         """Write all finished tasks into one file; drop the small ones when complete.
 
-        Runs of tasks that the table no longer has are left out.
+        Runs of tasks that the table no longer has are left out. The stamp, machine and
+        versions, is that of the newest run; where nothing was run since the file was
+        written it stays as it is.
         """
         wanted = set(self.table.tasks(self.quick))
         loaded = self.load().values()
         runs = sorted((r for r in loaded if r.task in wanted), key=lambda run: run.task)
         missing = wanted - {run.task for run in runs}
+        new = any(self.runs_folder.glob("*.json"))
+        stamp = self.header().get("machine")
         header = {
             "table": self.table.name,
             "version": self.table.version,
             "quick": self.quick,
             "finished": len(wanted) - len(missing),
             "wanted": len(wanted),
-            "machine": machine(),
+            "machine": machine() if new or stamp is None else stamp,
+            "runs by version": dict(sorted(Counter(r.version for r in runs).items())),
         }
         self.results.parent.mkdir(parents=True, exist_ok=True)
         with atomic_write(self.results, overwrite=True, text=True) as handle:
@@ -331,7 +346,8 @@ class Runner:
         except (ArithmeticError, np.linalg.LinAlgError) as error:
             # A method that breaks down numerically is a result, and stays in the file.
             values = {FAILED: f"{type(error).__name__}: {error}"}
-        run = Run(task, _plain(values), time.process_time() - start)
+        seconds = time.process_time() - start
+        run = Run(task, _plain(values), seconds, str(machine()["krein"]))
         self.store.save(run)
         return run
 

@@ -60,7 +60,8 @@ _CHANGE = "published stop"
 _GRID, _POWER = "LIBSVM's grid", "one power of two"
 _READINGS = {
     _GRID: "all features standardised, gamma = 2^odd by cross-validation",
-    _CONIC: "SIQCLP with an exact master problem by a general conic solver, 60 kernels",
+    _CONIC: "SIQCLP with an exact master problem by a general conic solver, cut short "
+    "at 60 kernels",
     _EXACT: "SIQCLP with krein's exact master problem, until a change below 1e-6",
     _CHANGE: "ACCPM until the objective changes by less than 1e-6",
     "": "widths by krein's grid; SIQCLP to a gap of 2 %, ACCPM to 1e-4 or 300 cuts",
@@ -75,6 +76,9 @@ _POWERS |= {"Breast-cancer": -3, "USPS-35": -7}
 # The conic solver takes 2 to 3 minutes on the smaller sets and up to five hours on
 # others. It is cut short when it took so many times the longest time that would hold.
 _MARGIN = 1.2
+# It was given so many kernels, by our choice: the paper stops by the change of the
+# objective, so that the time of a run that took all of them is a lower bound.
+_KERNELS = 60
 _PUBLISHED = (f"SIQCLP, {_CONIC}", f"ACCPM, {_CHANGE}")
 _METHODS = (*SOLVERS, *_PUBLISHED, f"SIQCLP, {_EXACT}")
 # Which should be slower than which.
@@ -91,7 +95,7 @@ def _model(method: str, C: float, rho: float, quick: bool, **more: Any) -> Any:
     method, _, reading = method.partition(", ")
     settings = {**_LIMITS, **SOLVERS[method]}
     if reading == _CONIC:
-        settings |= {"max_iter": 60, "tol": 1e-6}
+        settings |= {"max_iter": _KERNELS, "tol": 1e-6}
     elif reading == _EXACT:
         settings |= _LIMITS
         more = {**more, "master": "exact", "stop": "change"}
@@ -216,8 +220,19 @@ def _eigenvalues(data: Noisy) -> Values:
     }
 
 
+def _cut_by_kernels(measured: Means) -> Means:
+    """Call the time of a run that used up its kernels what it is, a lower bound."""
+    found = dict(measured)
+    for name in SETS:
+        run = (name, f"time of {_under('SIQCLP', _CONIC)}")
+        steps, seconds = (found.get((*run, q)) for q in ("iterations", "seconds"))
+        if steps is not None and seconds is not None and steps.value >= _KERNELS:
+            found[(*run, LEAST)] = found.pop((*run, "seconds"))
+    return found
+
+
 def _derive_table3(measured: Means, runs: list[Run]) -> Means:
-    extra: Means = {}
+    measured, extra = _cut_by_kernels(measured), {}
     for name in SETS:
         for quantity in ("lambda_min", "lambda_max"):
             found = measured.get((name, _TUNING, quantity))

@@ -180,3 +180,31 @@ def test_a_killed_run_goes_on(tmp_path):
     )
     first = max(done) + 1
     assert again.stdout.split() == [str(first), str(first + 1)]
+
+
+def test_a_stamp_is_written_by_a_run_only(tmp_path, monkeypatch):
+    """Merging again, with nothing run, leaves machine and versions as they were."""
+    monkeypatch.setattr("papers.runs.machine", lambda: {"krein": "0.1.0"})
+    store = Store(TABLE, tmp_path)
+    list(Runner(store).run_all(_tasks(False)))
+    store.merge()
+    before = store.results.read_text("utf-8")
+    assert store.header()["runs by version"] == {"0.1.0": 6}
+    monkeypatch.setattr("papers.runs.machine", lambda: {"krein": "0.9.0"})
+    store.merge()
+    assert store.results.read_text("utf-8") == before
+    # One run more has the new stamp, the others keep theirs.
+    Runner(store).run(_tasks(False)[0])
+    store.merge()
+    assert store.header()["machine"]["krein"] == "0.9.0"
+    assert store.header()["runs by version"] == {"0.1.0": 5, "0.9.0": 1}
+
+
+def test_runs_of_older_files_have_the_stamp_of_their_file(tmp_path, monkeypatch):
+    monkeypatch.setattr("papers.runs.machine", lambda: {"krein": "0.1.0"})
+    store = Store(TABLE, tmp_path)
+    list(Runner(store).run_all(_tasks(False)))
+    store.merge()
+    text = store.results.read_text("utf-8")
+    store.results.write_text(text.replace('"krein": "0.1.0", "method"', '"method"'))
+    assert {run.version for run in store.load().values()} == {"0.1.0"}

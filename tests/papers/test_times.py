@@ -35,6 +35,20 @@ def test_a_time_that_ended_is_compared_as_it_is():
         assert (claim.verdict, claim.ours) == (verdict, "250")
 
 
+@pytest.mark.parametrize(
+    ("kernels", "verdict", "words"),
+    [(59, "holds", "250"), (60, "not run", "more than 250")],
+)
+def test_a_run_that_used_up_its_kernels_was_cut_short(kernels, verdict, words):
+    """Sixty kernels are our choice; the paper stops by the change of the objective."""
+    found = _times_on_all_sets(cut_short=("Diabetes", 236.0))
+    run = ("Sonar", "time of SIQCLP, conic solver")
+    found[*run, "iterations"] = Measured(float(kernels), None, 1)
+    claim = _judged_times(found, "Sonar", "seconds / seconds of SMM")
+    assert (claim.verdict, claim.ours) == (verdict, words)
+    assert _judged_times(found, "all", "slower than SPGM").verdict == "holds"
+
+
 def test_times_by_another_reading_decide_nothing():
     found = _times_on_all_sets(cut_short=("Diabetes", 236.0))
     conic = "time of SIQCLP, conic solver"

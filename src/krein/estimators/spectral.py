@@ -17,6 +17,7 @@ from krein.arrays import Array
 from krein.declarations import declares_parameters
 from krein.estimators._tasks import KernelClassifier
 from krein.machines.box import BalancedBox
+from krein.machines.compact_rows import BoxRows
 from krein.machines.libsvm import refuse_options, solve_dual
 from krein.machines.sparse_svm import sparse_svm_dual, sparse_svm_path
 from krein.machines.svm_dual import SVMDual, svm_path
@@ -64,10 +65,12 @@ def svm_rows(
     `pairs` asks for one row per pair of classes, on their items. `starts` are
     solutions of these rows for a smaller C, where they are known.
     """
-    if pairs and trained.features is not None:
-        raise ValueError(
-            "multi_class='ovo' and approximation= exclude each other; use 'ovr'"
-        )
+    if trained.features is not None:
+        if pairs:
+            raise ValueError(
+                "multi_class='ovo' and approximation= exclude each other; use 'ovr'"
+            )
+        return _landmark_rows(trained, upper, target, tol=tol, max_iter=max_iter)
     machines = list(target.machines(pairs))
     if trained.is_only_multiplied() and not pairs:
         Y = np.column_stack([signs for _, signs in machines])
@@ -88,7 +91,7 @@ def svm_rows(
             if start is not None and _is_inside(start[items], upper[items]):
                 given["start"] = start[items]
             box = BalancedBox(upper[items], signs)
-            solve = _solver(_part(trained, items), box, given)
+            solve = _solver(_part(trained, items), box, given, items)
             solved.append(solve(tol=tol, max_iter=max_iter))
     V, alphas = np.zeros((2, upper.size, len(machines)))
     for k, ((items, signs), (result, _)) in enumerate(
@@ -106,6 +109,26 @@ def svm_rows(
     ]  # fmt: skip
 
 
+def _landmark_rows(
+    trained: FixedKernel, upper: Array, target: Classes, *, tol: float, max_iter: int
+) -> list[Row]:
+    """Solve row by row, and keep of each what is not on its bounds.
+
+    ``result.x`` holds the coefficients on the landmarks: n numbers for each class would
+    be more than all else.
+    """
+    rows = []
+    for signs in target.signs():
+        box = BalancedBox(upper, signs)
+        result, b = _solver(trained, box, {"n_rows": target.n_rows}, slice(None))(
+            tol=tol, max_iter=max_iter
+        )
+        coef = trained.to_raw(signs * result.x)
+        alpha = BoxRows.of(result.x, upper)
+        rows.append(Row(coef, b, replace(result, x=coef), alpha))
+    return rows
+
+
 def _is_inside(a: Array, upper: Array) -> bool:
     return bool(np.all((a >= 0.0) & (a <= upper)))
 
@@ -121,11 +144,19 @@ def _part(trained: FixedKernel, items: np.ndarray | slice) -> FixedKernel:
 
 
 def _solver(
-    trained: FixedKernel, domain: BalancedBox, options: dict[str, Any]
+    trained: FixedKernel,
+    domain: BalancedBox,
+    options: dict[str, Any],
+    items: np.ndarray | slice,
 ) -> Callable[..., tuple[Result, float]]:
     """Solver of one row: LIBSVM where the kernel is formed, else on its features."""
     if trained.features is None or trained.ready is not None:
-        problem = SVMDual.classification(trained.kernel(), domain, psd=trained.psd)
+        noise = trained.noise()
+        if noise is not None:
+            noise = noise[items]
+        problem = SVMDual.classification(
+            trained.kernel(), domain, psd=trained.psd, noise=noise
+        )
         return partial(solve_dual, problem, **options)
     return partial(linear_svm, cast(TiledMatrix, trained.features), domain)
 
@@ -259,10 +290,9 @@ class FixedKernelSVC(KernelClassifier):
         """Fit all C on one fixed kernel; see `KernelModel.fit_path`."""
 
         def fit(others: dict, Cs: list[float]) -> list[FittedRows]:
-            kernel = self.candidate(others).fixed_kernel(training)
-            return svm_candidates(
-                kernel, training, target, Cs, votes_in_pairs(self, target)
-            )
+            model = self.candidate(others)
+            kernel, pairs = model.fixed_kernel(training), votes_in_pairs(model, target)
+            return svm_candidates(kernel, training, target, Cs, pairs)
 
         return along(grid, "C", fit)
 
