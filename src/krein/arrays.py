@@ -29,6 +29,16 @@ def compressed_rows(matrix: Any) -> scipy.sparse.csr_array:
 
 def real_numbers(values: Any) -> Array:
     """Return what a kernel gave as float64; complex numbers would lose a part."""
+    if scipy.sparse.issparse(values):
+        raise TypeError(
+            "kernel returned a sparse matrix; return an array (values.toarray()), or "
+            "fit with kernel='precomputed' on the sparse matrix itself"
+        )
+    if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
+        raise TypeError(
+            "kernel returned a masked array with masked entries; fill them first "
+            "(values.filled(...)): a mask would be dropped silently"
+        )
     values = np.asarray(values)
     if np.iscomplexobj(values):
         raise TypeError("kernel returned complex numbers; similarities must be real")

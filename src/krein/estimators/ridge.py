@@ -37,6 +37,8 @@ from krein.spectrum.decomposition import Spectrum, is_psd, rescale, zero_toleran
 from krein.spectrum.fixed_kernel import by_spectrum, rounding_of_targets
 from krein.spectrum.fixes import FIXES, Fix, as_fix
 from krein.training import FittedRows, Row, Training, Values
+from krein.validation import refuse_mask
+from krein.words import warn_user
 
 
 @declares_parameters
@@ -157,6 +159,13 @@ class KreinRidge(KernelRegressor):
         process = _process(spectrum, kernel, y, float(null[-1]), self.fit_intercept)
         auto = isinstance(self.alpha, str)
         alpha = process.best_alpha() if auto else float(self.alpha)
+        if auto and process.sees_no_noise(alpha):
+            warn_user(
+                "KreinRidge(alpha='auto') chose the least penalty it may, "
+                f"{alpha:.2g}: the targets look free of noise. If they are "
+                "not, standard deviations are too small, and predictions follow the "
+                "noise: give alpha a number, or choose it by GridSearchCV"
+            )
         convex = is_psd(kernel)
         if convex:
             kernel = np.maximum(kernel, 0.0)
@@ -279,6 +288,7 @@ class KreinRidge(KernelRegressor):
         scale, axes, gain, items = (
             known.pop(name) for name in ("scale", "axes", "gain", "items")
         )
+        self._refuse_changed_kernel()
         X = self._check_items(X, reset=False)
         if self._precomputed:
             rows = X.toarray() if scipy.sparse.issparse(X) else X
@@ -297,6 +307,7 @@ class KreinRidge(KernelRegressor):
         if k_diag is None and not self._precomputed:
             one = (take(X, [i]) for i in range(n))
             return np.array([kernel_matrix(self.kernel_, x, x)[0, 0] for x in one])
+        refuse_mask(k_diag, "k_diag")
         k = np.asarray(k_diag, dtype=float) if k_diag is not None else None
         if k is None or k.shape != (n,) or not np.isfinite(k).all():
             given = "nothing" if k is None else f"an array of shape {k.shape}"
@@ -324,7 +335,10 @@ def _process(
 
 
 _TINY = 1e-300
-_LEAST, _MOST, _STEPS = 1e-10, 1e4, 60  # alphas tried, in units of the largest t
+_LEAST = 1e-10  # alpha tried, in units of the largest t
+_MOST = 1e4  # alpha tried, in units of the largest t
+_STEPS = 60  # alphas tried before the best is refined
+_AT_THE_END = 2.0  # times the least alpha: the search would have gone on
 
 
 @dataclass(frozen=True)
@@ -403,6 +417,11 @@ class GaussianProcess:
             options={"xatol": 1e-8},
         )
         return float(np.exp(found.x))
+
+    def sees_no_noise(self, alpha: float) -> bool:
+        """Whether a chosen alpha is at the lower end of what is searched."""
+        largest = float(self.values.max(initial=0.0)) or 1.0
+        return alpha <= _AT_THE_END * _LEAST * largest
 
     def scale(self, alpha: float, vectors: Array, weight: Array | None) -> float:
         """Return the scale at which left-out targets are as far off as expected.
