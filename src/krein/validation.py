@@ -412,6 +412,13 @@ def check_targets(y: Any, estimator: Any, *, numeric: bool = False) -> np.ndarra
         validate_data(estimator, X="no_validation", y=None, reset=False)
     refuse_mask(y, "y")
     refuse_missing_targets(y)
+    shape = np.shape(y)
+    if len(shape) == 2 and shape[1] > 1:
+        raise ValueError(
+            f"y has shape {shape}: {shape[1]} targets for each item, and "
+            f"{type(estimator).__name__} learns one. Fit one model for each, e.g. by "
+            "sklearn.multioutput.MultiOutputRegressor (or MultiOutputClassifier)"
+        )
     with numbers_that_fit("y"):
         return check_y(y, y_numeric=numeric, estimator=estimator)
 

@@ -59,7 +59,7 @@ def test_a_model_finds_its_columns_in_a_new_table(krein, table):
         "predict", model, table.with_name("new.csv"), "--id", "sample no"
     )
     assert [line.split(",")[0] for line in out.split()[1:]] == new["sample no"].tolist()
-    assert "model does not know were left out: extra" in error
+    assert "columns were taken by their titles; left out: extra" in error
 
 
 def test_a_repair_repeats_how_the_table_is_read(krein, table):

@@ -158,12 +158,7 @@ def _new_items(model: Any, args: Options) -> Named:
         read = console.read_compared(args.file, kernel, args, title)
     except FormatError as error:
         raise error.in_file(args.file, hint) from None
-    if others:
-        note = (
-            f"columns that the model does not know were left out: {', '.join(others)}"
-        )
-        read = replace(read, notes=[*read.notes, note])
-    if not expected or not read.columns or expected == read.columns:
+    if not expected or not read.columns or (expected == read.columns and not others):
         return read
     missing = [title for title in expected if title not in read.columns]
     if missing:
@@ -172,7 +167,7 @@ def _new_items(model: Any, args: Options) -> Named:
     order = [read.columns.index(title) for title in expected]
     rows = [tuple(row[k] for k in order) for row in read.data]
     data = np.array(rows) if isinstance(read.data, np.ndarray) else rows
-    left = ", ".join({*read.columns} - {*expected})
+    left = ", ".join([*others, *({*read.columns} - {*expected})])
     note = f"columns were taken by their titles; left out: {left or 'none'}"
     return replace(read, data=data, columns=expected, notes=[*read.notes, note])
 

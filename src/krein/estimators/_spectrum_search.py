@@ -35,7 +35,7 @@ from krein.similarity.matrix import Matrix, Similarities
 from krein.spectrum.decomposition import Spectrum
 from krein.spectrum.fixed_kernel import FixedKernel
 from krein.training import FittedRows, Training
-from krein.validation import check_similarity, warn_if_distances
+from krein.validation import as_square, check_similarity, warn_if_distances
 from krein.words import warn_user
 
 
@@ -83,6 +83,8 @@ class SpectrumSearch:
     def _check_items(self, X: Any, *, reset: bool) -> Any:
         """Validate items, or a matrix of what `kind` says."""
         model: Any = self
+        if reset and self.kind == "distance" and model._precomputed:
+            X = as_square(X)
         items = super()._check_items(X, reset=reset)  # type: ignore[misc]
         if self.kind == "distance":
             if not model._precomputed:
