@@ -379,8 +379,14 @@ def is_nearly_diagonal(K: np.ndarray) -> bool:
     return bool(np.mean(others < own) > 0.5)
 
 
-def warn_if_nearly_diagonal(K: np.ndarray, predicted: np.ndarray, name: str) -> None:
-    """Warn where items like only themselves, and all held-out ones get one class."""
+def warn_if_nearly_diagonal(K: np.ndarray, proba: np.ndarray, name: str) -> None:
+    """Warn where items like only themselves, and all held-out ones get one class.
+
+    `proba` has the probabilities of the classes (n, n_classes), NaN for items that were
+    not held out.
+    """
+    tested = ~np.isnan(proba).any(axis=1)
+    predicted = proba[tested].argmax(axis=1)
     if np.unique(predicted).size == 1 and is_nearly_diagonal(K):
         warn_user(
             f"{name}: every held-out item was given the same class, because the "
@@ -424,7 +430,7 @@ def check_targets(y: Any, estimator: Any, *, numeric: bool = False) -> np.ndarra
         validate_data(estimator, X="no_validation", y=None, reset=False)
     refuse_mask(y, "y")
     refuse_missing_targets(y)
-    shape = np.shape(y)
+    shape = np.asarray(y).shape
     if len(shape) == 2 and shape[1] > 1:
         raise ValueError(
             f"y has shape {shape}: {shape[1]} targets for each item, and "

@@ -8,6 +8,7 @@ these are averaged.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import partial
@@ -490,6 +491,8 @@ class SimilarityPool:
         scores = np.vstack([split_scores(member.model) for member in members])
         table = cv_results(grid, scores) | {"weight": np.array(weight)}
         store_results(self, table, int(np.argmax(table["mean_test_score"])))
+        if model.verbose:
+            sys.stderr.write(f"{type(self).__name__}: {self.text_}\n")
 
     # --------------------------------------------------------------------- prediction
 
