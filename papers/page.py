@@ -99,6 +99,12 @@ def page_lines(
     yield ""
     said = sentences(ledger, seeds)
     yield from (f"{i}. {text}" for i, text in enumerate(said, 1))
+    yield ""
+    yield (
+        "The algorithms of the papers are functions, in "
+        "[krein.published](guide/published.md). What the papers name, and where it is: "
+        "`papers/coverage.md`."
+    )
     yield from ("", f"![Printed values against measured ones]({picture})", "")
     yield (
         f"*The {drawn} claims that are two numbers, without their signs; what lies "

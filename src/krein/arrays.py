@@ -29,6 +29,16 @@ def compressed_rows(matrix: Any) -> scipy.sparse.csr_array:
 
 def real_numbers(values: Any) -> Array:
     """Return what a kernel gave as float64; complex numbers would lose a part."""
+    if scipy.sparse.issparse(values):
+        raise TypeError(
+            "kernel returned a sparse matrix; return an array (values.toarray()), or "
+            "fit with kernel='precomputed' on the sparse matrix itself"
+        )
+    if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
+        raise TypeError(
+            "kernel returned a masked array with masked entries; fill them first "
+            "(values.filled(...)): a mask would be dropped silently"
+        )
     values = np.asarray(values)
     if np.iscomplexobj(values):
         raise TypeError("kernel returned complex numbers; similarities must be real")
@@ -225,14 +235,25 @@ def require_for(work: str, n: int, instead: str) -> None:
     require_memory(MATRICES[work] * 8.0 * n * n, f"{work} of {n} items", instead)
 
 
-def require_for_spectral_fit(n: int) -> None:
-    """Raise MemoryError if a fit on the spectrum of n items will not fit."""
-    require_for(
-        "a spectral fit",
-        n,
-        "Use landmarks: approximation=krein.KreinNystroem(n_components=500), or "
-        "KreinNystroem before a linear model.",
-    )
+# Models that can be trained on landmarks, for messages of those that cannot.
+LANDMARK_MODELS = (
+    "SpectrumSVC, KreinSVC, ProxySVC, KreinLogisticRegression, SpectrumSVR, KreinRidge "
+    "and SpectrumOneClassSVM"
+)
+
+
+def require_for_spectral_fit(n: int, model: Any = None) -> None:
+    """Raise MemoryError if a fit on the spectrum of n items will not fit.
+
+    `model` is the estimator to be fitted: not all of them take landmarks.
+    """
+    instead = "Use landmarks: approximation=krein.KreinNystroem(n_components=500), or "
+    if model is not None and not hasattr(model, "approximation"):
+        instead = (
+            f"{type(model).__name__} takes no landmarks; {LANDMARK_MODELS} do: "
+            "approximation=krein.KreinNystroem(n_components=500). Or use fewer, or "
+        )
+    require_for("a spectral fit", n, f"{instead}KreinNystroem before a linear model.")
 
 
 def items_of_condensed(size: int) -> int | None:

@@ -373,7 +373,8 @@ def plot_intervals(
         ax = new_axes(figsize=(6, 1 + 0.35 * len(rows)))
     rows = rows[::-1]
     means = np.array([row[key] for row in rows])
-    intervals = np.array([row[f"{key}_interval"] for row in rows])
+    # There is no interval of a single split.
+    intervals = np.array([row[f"{key}_interval"] or [row[key]] * 2 for row in rows])
     errors = np.abs(intervals.T - means)
     ax.errorbar(means, range(len(rows)), xerr=errors, fmt="o", capsize=3)
     ax.set_yticks(range(len(rows)), [row["title"] for row in rows])

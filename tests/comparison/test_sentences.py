@@ -9,11 +9,11 @@ import pytest
 
 from krein import compare, sigmoid_kernel, write_matrix
 from krein.cli import main
-from krein.comparison import sentences
 from krein.comparison.kernel_comparison import KernelComparison
-from krein.comparison.reasons import Baseline, Fix, Higher, SpectrumFix, Verdict
 from krein.report.data import Case, headline
 from krein.report.render import render
+from krein.verdicts import sentences
+from krein.verdicts.reasons import Baseline, Fix, Higher, SpectrumFix, Verdict
 from tests.comparison.made_up import made_up, of_items
 
 N = 200
@@ -90,7 +90,8 @@ def comparison_of(case):
 
 def all_words(comparison):
     """What str(), the headline and the notes say."""
-    return f"{comparison} {headline(comparison, '')} {comparison.about_p}"
+    notes = f"{comparison.about_p} {comparison.about_intervals} {comparison.about_best}"
+    return f"{comparison} {headline(comparison, '')} {notes}"
 
 
 def test_every_sentence_is_used_and_says_what_it_is_told_to(reworded):
@@ -103,6 +104,7 @@ def test_every_sentence_is_used_and_says_what_it_is_told_to(reworded):
     of_commands = {
         "left out",
         "nothing completed",
+        "intervals, none",
         "saved, nothing learnt",
         "saved, not shown",
     }

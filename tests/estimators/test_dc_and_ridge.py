@@ -1,5 +1,7 @@
 """DCSVC and KreinRidge: equivalences, weights, certificates, bad input."""
 
+import warnings
+
 import numpy as np
 import pytest
 from sklearn.datasets import load_iris, make_moons
@@ -257,3 +259,15 @@ def test_converged_and_the_residual_have_one_unit(seed, scale):
     for model in (svr, one_class):
         converged = model.result_.status == "converged"
         assert converged == bool(model.residual_[0] <= model.tol)
+
+
+def test_a_penalty_at_the_end_of_the_search_is_told(rng):
+    """Targets without noise; with noise the search ends inside and says nothing."""
+    X = rng.standard_normal((30, 2))
+    K = np.exp(-0.1 * np.sum((X[:, None] - X) ** 2, axis=2))
+    smooth = K @ rng.standard_normal(30)
+    with pytest.warns(UserWarning, match="look free of noise"):
+        KreinRidge(alpha="auto", method="flip").fit(K, smooth)
+    with warnings.catch_warnings(action="error"):
+        noise = smooth + rng.standard_normal(30)
+        KreinRidge(alpha="auto", method="flip").fit(K, noise)

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
-from krein import KreinNystroem, KreinSVC, SpectrumSVC, tl1_kernel
+from krein import DCSVC, KreinNystroem, KreinSVC, SpectrumSVC, tl1_kernel
 from krein.machines import tall_svm
 from krein.scale import decision_function, fit, predict
 from krein.scale.tiles import rows_that_fit
@@ -173,6 +173,7 @@ def test_precomputed_similarity(problem, tmp_path):
     ("estimator", "options", "message"),
     [
         (SpectrumSVC(kernel="tl1"), {}, "has no approximation"),
+        (DCSVC(kernel="tl1"), {}, "DCSVC takes no landmarks.* KreinRidge and .* do"),
         (
             SpectrumSVC(kernel="tl1", approximation=KreinNystroem(5)),
             {},
@@ -278,7 +279,7 @@ noisy = X[:, 0] + 0.2 * rng.standard_normal(n)
 y = np.searchsorted(np.quantile(noisy, np.arange(1, n_classes) / n_classes), noisy)
 model = SpectrumSVC("flip", kernel="tl1",
                     approximation=KreinNystroem(m, random_state=0))
-fit(model, X[:500], y[:500] > n_classes // 2, store=folder + "/warm")
+fit(model, X[:500], y[:500] >= n_classes // 2, store=folder + "/warm")
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 fit(model, X, y, store=folder + "/s", memory=memory)
 print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1000)

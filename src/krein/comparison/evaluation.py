@@ -26,7 +26,7 @@ from krein.comparison.problem import Problem, as_matrix
 from krein.estimators._base import KernelModel
 from krein.selection.calibration import fit_sigmoids, sigmoid_probabilities
 from krein.selection.folds import Fold
-from krein.selection.scores import score
+from krein.selection.scores import log_losses, score
 from krein.selection.search import FoldValues, best_candidates, held_out, in_folds
 from krein.store.shared_work import alone_clock, shared_work
 from krein.training import Classes, Training, Values, as_labels
@@ -309,6 +309,7 @@ def _answer(
         proba = state.calibrated(model, new, values)
         sure = proba[np.arange(y.size), predicted]
         record["probability"] = [round(float(p), 4) for p in sure]
+        record["loss"] = log_losses(y, proba).round(6).tolist()
     known = TASKS["classification" if state.of_classes else "regression"].scorings
     said = predicted, values, proba
     return record | {"scores": {key: score(key, y, *said) for key in known}}

@@ -18,9 +18,10 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from krein.arrays import Array
-from krein.comparison import sentences
 from krein.comparison.contenders import CONTENDERS, TASKS
-from krein.comparison.reasons import (
+from krein.comparison.significance import LEVEL, beats, holm
+from krein.verdicts import sentences
+from krein.verdicts.reasons import (
     USELESS,
     Baseline,
     Fix,
@@ -31,7 +32,6 @@ from krein.comparison.reasons import (
     Verdict,
     Why,
 )
-from krein.comparison.significance import LEVEL, beats, holm
 
 _BEATEN = 1.5  # standard errors of a difference; see docs/decisions/0017
 _RAW = "svc"
@@ -54,7 +54,7 @@ class Recommendation:
         them, the highest score first.
     reasons : tuple of records
         The numbers behind the verdict: `Standing`, `Baseline`, `Higher`,
-        `SpectrumFix`, `OtherKernel`, of `krein.comparison.reasons`.
+        `SpectrumFix`, `OtherKernel`, of `krein.verdicts.reasons`.
     task : str
         Classification or regression.
     kernel : str or None

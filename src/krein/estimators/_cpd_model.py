@@ -36,7 +36,7 @@ from krein.result import Result
 from krein.similarity.matrix import Similarities
 from krein.sklearn_internals import num_samples
 from krein.training import FittedRows, Row, Training, positive_part
-from krein.validation import check_similarity
+from krein.validation import check_similarity, refuse_mask
 
 _WORK = "a conditionally positive definite fit"
 
@@ -281,6 +281,7 @@ def _given_polynomials(P: Any, n: int, columns: int | None = None) -> Array:
                 f"P is missing: the model was fitted with {columns} polynomial columns"
             )
         return np.ones((n, 1))
+    refuse_mask(P, "P")
     P = check_array(P, dtype=np.float64, input_name="P", ensure_min_features=0)
     if P.shape[0] != n or columns not in (None, P.shape[1]):
         wanted = "n_polynomials" if columns is None else columns

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from krein.arrays import Array
+from krein.arrays import Array, real_numbers
 from krein.declarations import CONSTRAINTS, NOT_NEGATIVE, Fitted, declares_parameters
 from krein.estimators._tasks import KernelClassifier
 from krein.kernels.registry import Kernel, as_kernel
@@ -191,7 +191,7 @@ class MKLSVC(KernelClassifier):
         if not self._precomputed:
             kernels = self._settled_kernels(items if kept is None else items[kept])
             facts = {"X_fit_": items, "kernels_": kernels}
-            items = Views(tuple(np.asarray(k(items, items)) for k in kernels))
+            items = Views(tuple(real_numbers(k(items, items)) for k in kernels))
         checked = tuple(
             check_similarity(K, name=f"kernel {i}", symmetrize=None)
             for i, K in enumerate(items.parts)
@@ -235,7 +235,7 @@ class MKLSVC(KernelClassifier):
             box = BalancedBox(training.upper(self.C), signs)
             problem = MKLWeights(parts, costs, box)
             result = kernel_weights(problem, tol=self.tol, max_iter=self.max_iter)
-            _, alpha = svm_at(problem, result.x)
+            _, alpha, _ = svm_at(problem, result.x)
             coef = signs * alpha
             intercept = box.intercept(alpha, problem.combined(result.x) @ coef)
             # The first cut is made before the first step.
@@ -271,7 +271,7 @@ class MKLSVC(KernelClassifier):
         items = self._check_items(X, reset=False)
         if not self._precomputed:
             known = self.X_fit_
-            items = Views(tuple(np.asarray(k(items, known)) for k in self.kernels_))
+            items = Views(tuple(real_numbers(k(items, known)) for k in self.kernels_))
         kept = getattr(self, "kept_", None)
         if kept is None:
             return mapped(items, self.maps_).values(self.dual_coef_, self.weights_)

@@ -12,7 +12,6 @@ from functools import partial
 from typing import Any, cast
 
 import numpy as np
-import scipy.linalg
 
 from krein.arrays import Array
 from krein.declarations import declares_parameters
@@ -22,6 +21,7 @@ from krein.machines.compact_rows import BoxRows
 from krein.machines.libsvm import refuse_options, solve_dual
 from krein.machines.sparse_svm import sparse_svm_dual, sparse_svm_path
 from krein.machines.svm_dual import SVMDual, svm_path
+from krein.machines.svm_rows import MOST_BOUNDED, rows_with_few_bounds
 from krein.machines.tall_svm import linear_svm
 from krein.result import Result
 from krein.selection.search import CS, along
@@ -58,7 +58,7 @@ def svm_rows(
     tol: float,
     max_iter: int,
     pairs: bool = False,
-    starts: Sequence[Array] = (),
+    starts: Sequence[Array | None] = (),
 ) -> list[Row]:
     """Solve all rows, in the way that suits the form of the kernel.
 
@@ -82,11 +82,14 @@ def svm_rows(
             trained = replace(trained, ready=trained.kernel())  # once for all rows
         solved = []
         for k, (items, signs) in enumerate(machines):
-            if k == 1 and not pairs and _is_free(solved[0][0].x, upper):
-                starts = unbounded_rows(trained, [signs for _, signs in machines])
+            plain = not pairs and trained.features is None and trained.psd
+            if k == 1 and plain and _mostly_free(solved[0][0].x, upper):
+                Y = np.column_stack([signs for _, signs in machines])
+                starts = rows_with_few_bounds(trained.kernel(), Y, upper)
             given: dict[str, Any] = {"n_rows": len(machines)}
-            if len(starts) and _is_inside(starts[k][items], upper[items]):
-                given["start"] = starts[k][items]
+            start = starts[k] if len(starts) else None
+            if start is not None and _is_inside(start[items], upper[items]):
+                given["start"] = start[items]
             box = BalancedBox(upper[items], signs)
             solve = _solver(_part(trained, items), box, given, items)
             solved.append(solve(tol=tol, max_iter=max_iter))
@@ -130,28 +133,8 @@ def _is_inside(a: Array, upper: Array) -> bool:
     return bool(np.all((a >= 0.0) & (a <= upper)))
 
 
-def _is_free(a: Array, upper: Array) -> bool:
-    return bool(np.all((a > 0.0) & (a < upper)))
-
-
-def unbounded_rows(trained: FixedKernel, rows: Sequence[Array]) -> Sequence[Array]:
-    """Solutions y (f + b) = 1 on all items, of all rows by one factor; none: no factor.
-
-    Where kernels are nearly diagonal no bound holds, and these are the machines.
-    """
-    if trained.features is not None or not trained.psd:
-        return ()
-    K, Y = trained.kernel(), np.column_stack(rows)
-    try:
-        factor = scipy.linalg.cho_factor(K, lower=True, check_finite=False)
-    except np.linalg.LinAlgError:
-        return ()
-    one = scipy.linalg.cho_solve(factor, np.ones(K.shape[0]), check_finite=False)
-    V = np.zeros_like(Y)
-    for _ in range(3):  # the first solution, refined twice
-        V += scipy.linalg.cho_solve(factor, Y - K @ V, check_finite=False)
-        V -= np.outer(one, V.sum(axis=0) / one.sum())
-    return list((V * Y).T)
+def _mostly_free(a: Array, upper: Array) -> bool:
+    return float(np.mean((a <= 0.0) | (a >= upper))) <= MOST_BOUNDED
 
 
 def _part(trained: FixedKernel, items: np.ndarray | slice) -> FixedKernel:

@@ -117,6 +117,9 @@ def _equal(A: np.ndarray, Y: np.ndarray) -> np.ndarray:
 def euclidean_spd_kernel(X, Y=None):
     """Kernel of the Frobenius distance ``||A - B||_F`` between SPD matrices.
 
+    Table I of Liu et al. has ``exp(-d^2 / sigma^2)``: that is
+    ``similarity="gaussian", gamma=1 / sigma**2``; the default is ``exp(-gamma d)``.
+
     Parameters
     ----------
     X, Y : array-like of shape (n_X, p, p), (n_Y, p, p)
@@ -149,6 +152,9 @@ def _matrix_logarithm(X: np.ndarray) -> np.ndarray:
 def log_euclidean_kernel(X, Y=None):
     """Kernel of the log-Euclidean distance ``||log A - log B||_F``.
 
+    Table I of Liu et al. has ``exp(-d^2 / sigma^2)``: that is
+    ``similarity="gaussian", gamma=1 / sigma**2``; the default is ``exp(-gamma d)``.
+
     Parameters
     ----------
     X, Y : array-like of shape (n_X, p, p), (n_Y, p, p)
@@ -179,6 +185,9 @@ def affine_invariant_kernel(X, Y=None):
     ``A = L L'``, which are those of the formula. The distance does not change under
     ``A -> W A W'``. The space is curved, so that the Gaussian is indefinite in general
     (Feragen, Lauze, Hauberg 2015).
+
+    Table I of Liu et al. has ``exp(-d^2 / sigma^2)``: that is
+    ``similarity="gaussian", gamma=1 / sigma**2``; the default is ``exp(-gamma d)``.
 
     Parameters
     ----------

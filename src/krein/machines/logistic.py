@@ -271,7 +271,12 @@ class IndefiniteLogistic:
         return 0.25 if self.n_columns == 1 else 0.5
 
     def rounding(self, A: Array) -> float:
-        """What rounding of K A may add to the stationarity residual."""
+        """What rounding of K A may add to the stationarity residual.
+
+        Of a matrix that can only be multiplied no more is known than the scores' own.
+        """
+        if not (isinstance(self.K, np.ndarray) or hasattr(self.K, "block")):
+            return _EPS
         return self._slope * float(np.max(product_and_error(self.K, A)[1])) + _EPS
 
 

@@ -36,6 +36,7 @@ _EPS = float(np.finfo(np.float64).eps)
 # Errors of the quadrature, relative to the norm of A; those of products and of the
 # eigendecomposition come on top.
 _QUADRATURE = 1.2e-14
+_ENOUGH = 1e-6  # relative gap above which a second bound is looked at
 _ROWS = 256  # of a Hessian at once
 
 
@@ -198,8 +199,11 @@ class ProxySVM:
         the kernel K*(a). Rounding errors count.
         """
         error, worth = self.rounding(a)
-        outputs = self.box.y * (1.0 - gradient)
-        found = relative_gap(box_gap(self.domain, a, outputs, error) + worth, rise)
+        found = relative_gap(self.domain.gap(a, gradient, error) + worth, rise)
+        if found.relative > _ENOUGH:  # bounds are large beside the solution
+            outputs = self.box.y * (1.0 - gradient)
+            gap = min(found.value, box_gap(self.domain, a, outputs, error) + worth)
+            found = relative_gap(gap, rise)
         own = relative_gap(self.domain.gap(a, gradient), rise)
         rounding = max(0.0, found.relative - own.relative)
         return replace(found, rounding=rounding if np.isfinite(rounding) else 0.0)

@@ -51,6 +51,7 @@ def _concave_convex(
     K: Any,
     y: Any,
     alpha: float,
+    *,
     fit_intercept: bool,
     settings: CCCPSettings,
     x0: Any,
@@ -166,7 +167,15 @@ def cccp_gd(
         equations=equations,
     )
     return _concave_convex(
-        K, y, alpha, fit_intercept, settings, x0, tol, max_iter, callback
+        K,
+        y,
+        alpha,
+        fit_intercept=fit_intercept,
+        settings=settings,
+        x0=x0,
+        tol=tol,
+        max_iter=max_iter,
+        callback=callback,
     )
 
 
@@ -231,7 +240,15 @@ def ccicp_gd(
         equations=equations,
     )
     return _concave_convex(
-        K, y, alpha, fit_intercept, settings, x0, tol, max_iter, callback
+        K,
+        y,
+        alpha,
+        fit_intercept=fit_intercept,
+        settings=settings,
+        x0=x0,
+        tol=tol,
+        max_iter=max_iter,
+        callback=callback,
     )
 
 
@@ -301,8 +318,18 @@ def ccicp_sgd(
         max_inner=max_inner,
         equations=equations,
     )
-    about = fit_intercept, settings, x0, tol, max_iter, callback
-    return _concave_convex(K, y, alpha, *about, random_state=random_state)
+    return _concave_convex(
+        K,
+        y,
+        alpha,
+        fit_intercept=fit_intercept,
+        settings=settings,
+        x0=x0,
+        tol=tol,
+        max_iter=max_iter,
+        callback=callback,
+        random_state=random_state,
+    )
 
 
 def krein_gd(

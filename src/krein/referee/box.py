@@ -12,7 +12,9 @@ items, for one class, y = 1 and m = 0.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -25,7 +27,23 @@ _AT_BOUND = 1e-8  # variables this near to a bound, as a share of the largest, a
 # Free variables are further from their bounds than this; the second if there are none.
 _FREE = (1e-6, 1e-8)
 _INTERCEPT = 1e-8  # share of an intercept up to which another one is the same
-_STRETCHES = 10.0 ** np.arange(-16, -4)  # theta - 1 that are tried
+_STRETCHES = 10.0 ** np.arange(-16, -4, 0.25)  # multiples of v that are tried
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """A kernel to find other primal points with.
+
+    Attributes
+    ----------
+    matrix : ndarray of shape (n, n)
+        Rounded to doubles.
+    times : callable
+        Its product with a vector, with 32 digits.
+    """
+
+    matrix: Array
+    times: Callable[[Array], Wide]
 
 
 @dataclass(frozen=True)
@@ -69,26 +87,58 @@ class Box:
 
     # --------------------------------------------------------------------------- gap
 
-    def gap(self, a: Array, f: Wide, unsure: Array, claimed: float) -> Measured:
-        """Duality gap of feasible variables at the best intercept.
+    def gap(
+        self, a: Array, f: Wide, unsure: Array, claimed: float, kernel: Kernel | None
+    ) -> Measured:
+        """Duality gap of feasible variables: the least bound, or one within the claim.
 
-        Their coefficients times theta are a primal point as well, and its objective is
+        Any weights v + d are a primal point, whose objective is
 
-            gap(theta) = sum_i [(w_i - a_i) max(0, z_i) + a_i max(0, -z_i)]
-                         + (theta - 1)^2 / 2 v'Kv,      z = m - y (theta f + b)
+            gap(d) = sum_i [(w_i - a_i) max(0, z_i) + a_i max(0, -z_i)] + d'Kd / 2,
+            z = m - y (K(v + d) + b)
 
-        above the dual at a. Every theta gives a bound; theta = 1, where the terms are
-        those of Fenchel and Young, is tried first, and a little more if a smaller bound
-        is claimed: where w is large beside a, what is missing to the margin is dear.
+        above the dual at a; the sum has the terms of Fenchel and Young. d = 0 is tried
+        first. Where w is large beside a, what is missing to the margin is dear: if a
+        smaller bound is claimed, so are d that put the free variables on the margin,
+        and small multiples of v.
         """
         inside = self._balanced(np.clip(a, 0.0, self.w))
         best = self._gap_at(inside, f, unsure, 0.0)
-        for stretch in _STRETCHES:
+        for outputs, penalty in self._primal_points(inside, f, kernel):
             if best.value <= claimed:
                 break
-            other = self._gap_at(inside, f, unsure, float(stretch))
-            best = min(best, other)
+            best = min(best, self._gap_at(inside, outputs, unsure, penalty))
         return best
+
+    def _primal_points(
+        self, a: Wide, f: Wide, kernel: Kernel | None
+    ) -> Iterator[tuple[Wide, Wide]]:
+        """Yield outputs K(v + d) and penalties d'Kd / 2."""
+        if kernel is not None:
+            free = np.flatnonzero((a.high > 0.0) & (a.high < self.w))
+            z = (self.target - self.y * (f + self.best_intercept(f))).high[free]
+            largest = float(np.abs(z).max(initial=0.0))
+            for wanted in (z, np.full(z.size, largest), z + largest):
+                yield self._lifted(free, wanted, f, kernel)
+        bend = (self.y * a * f).sum()
+        for stretch in _STRETCHES:
+            yield f + f * stretch, bend * (0.5 * stretch**2)
+
+    def _lifted(
+        self, free: Array, wanted: Array, f: Wide, kernel: Kernel
+    ) -> tuple[Wide, Wide]:
+        """Weights d on the free items, ``K_FF d = y wanted``: outputs and penalty."""
+        n = len(kernel.matrix)
+        items = free % n  # regression has two variables per item
+        d = np.zeros(n)
+        block = kernel.matrix[np.ix_(items, items)]
+        change, *_ = np.linalg.lstsq(block, self.y[free] * wanted, rcond=1e-13)
+        d[items] = change
+        image = kernel.times(d)
+        penalty = 0.5 * (d * image).sum()
+        if f.size > n:
+            image = stacked([image, image])
+        return f + image, penalty
 
     def _balanced(self, a: Array) -> Wide:
         """Variables beside the given ones, in the box, ``y'a = total`` to 32 digits.
@@ -107,15 +157,12 @@ class Box:
                 return a - (self.y * room) * (excess / (total or 1.0))
         return wide(a)
 
-    def _gap_at(self, a: Wide, f: Wide, unsure: Array, stretch: float) -> Measured:
-        """The gap with coefficients times ``1 + stretch``."""
-        outputs = f + f * stretch
-        b = self.best_intercept(outputs)
-        terms = self._terms(a, outputs + b)
-        moved = (stretch * stretch) * (self.y * a * f).sum()
+    def _gap_at(self, a: Wide, f: Wide, unsure: Array, penalty: Any) -> Measured:
+        b = self.best_intercept(f)
+        terms = self._terms(a, f + b)
         unbalanced = (b * self._excess(a)).absolute()
-        value = float(terms.sum() + 0.5 * moved + unbalanced)
-        return Measured(value, self._slack(a, outputs + b, terms, unsure))
+        value = float(terms.sum() + penalty + unbalanced)
+        return Measured(value, self._slack(a, f + b, terms, unsure))
 
     def _terms(self, a: Wide, f: Wide) -> Wide:
         """(w - a) max(0, z) + a max(0, -z), none of which is negative."""
@@ -234,8 +281,9 @@ class Box:
         f = outputs.f
         value = float(self.value(a, f))
         sizes = np.abs(a) * (np.abs(self.target.high) + np.abs(f.high))
-        doubles = float(np.abs(a) @ (outputs.rounding + outputs.unsure))
-        return Measured(value, doubles + 64 * EPS * float(sizes.sum()))
+        digits = float(np.abs(a) @ outputs.unsure) + 64 * EPS * float(sizes.sum())
+        doubles = float(np.abs(a) @ outputs.rounding)
+        return Measured(value, doubles + digits, digits=digits)
 
     def unit(self, a: Array, value: float, least: float = 0.0) -> float:
         """What a relative gap refers to: the value of the dual, or `least`.

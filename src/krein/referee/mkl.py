@@ -16,8 +16,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from krein.referee.box import Box
-from krein.referee.digits import EPS, Array, Wide, wide
+from krein.referee.box import Box, Kernel
+from krein.referee.digits import EPS, Array, Wide, product, wide
 from krein.referee.fitted import Fitted, Outputs, Row
 from krein.referee.kernel import same_faults
 from krein.referee.report import Evidence, Measured, faults_of
@@ -37,11 +37,13 @@ def judge_mkl(fitted: Fitted) -> Iterator[Evidence]:
         a = row.y * row.v
         single = [fitted.outputs(K, row.v) for K in stack]
         outputs = _mixture(single, shares)
-        claimed = fitted.results[k].certificate.value
-        gap = box.gap(a, outputs.f, outputs.unsure, 0.5 * claimed)
         fixed = (wide(costs) * shares).sum()
-        above = box.value(a, outputs.f) + gap.value + fixed
+        below = box.value(a, outputs.f) + fixed
         least = _lower_bound(fitted, box, row, stack, costs, k)
+        claimed = fitted.results[k].certificate.value
+        needed = claimed - float(below - least)
+        gap = box.gap(a, outputs.f, outputs.unsure, needed, _kernel(stack, shares))
+        above = below + gap.value
         found = max(0.0, float(above - least))
         unit = abs(float(above) - float(costs.min()))
         largest = np.max([each.unsure for each in single], axis=0)
@@ -88,6 +90,18 @@ def _mixture(single: list[Outputs], shares: Array) -> Outputs:
         unsure = unsure + abs(share) * outputs.unsure
         rounding = rounding + abs(share) * outputs.rounding
     return Outputs(f, unsure, rounding)
+
+
+def _kernel(stack: list[Array], shares: Array) -> Kernel:
+    """The weighted sum of the kernels."""
+
+    def times(d: Array) -> Wide:
+        image = wide(np.zeros(d.size))
+        for K, share in zip(stack, shares, strict=True):
+            image = image + product(K, d) * share
+        return image
+
+    return Kernel(np.tensordot(shares, np.array(stack), 1), times)
 
 
 def _lower_bound(

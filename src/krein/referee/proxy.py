@@ -54,7 +54,8 @@ def judge_proxy(fitted: Fitted) -> Iterator[Evidence]:
         objective, unit = _objective(fitted, whole, A, row.v, trained, rho)
         # No solution has a larger variable: bounds beyond that cost nothing.
         cut = replace(box, w=np.minimum(box.w, largest))
-        gap = cut.gap(a, trained.f, trained.unsure, result.certificate.value)
+        claimed = result.certificate.value
+        gap = cut.gap(a, trained.f, trained.unsure, claimed, A.primal())
         found = Measured(gap.value, gap.slack, unit)
         faults = box.infeasible(a) + _map_faults(rule, whole, A, row)
         predicting = trained

@@ -119,7 +119,8 @@ def _stationary(
     missed = _missed(fitted, row, outputs, wide(row.v))
     largest = max(float(np.abs(fitted.y).max()), 1e-300)
     worst = max(float(np.abs(missed.high).max()), _unbalanced(fitted, row))
-    slack = float(outputs.unsure.max()) / largest
+    # The residual is claimed as doubles compute it.
+    slack = float((outputs.unsure + _rounding(fitted, kernel, row)).max()) / largest
     objective = _objective(fitted, kernel, row, outputs)
     found = Measured(worst / largest, slack)
     return Evidence(objective, "stationarity", found, faults)
@@ -149,8 +150,7 @@ def _stabilised(fitted: Fitted, kernel: Decomposed, row: Row) -> Evidence:
     largest = max(float(np.abs(fitted.y).max()), 1e-300)
     worst = max(float(np.abs(missed.high).max()), _unbalanced(fitted, row))
     rounding = _rounding(fitted, kernel, row)
-    unsure = fitted.unsure(np.abs(kernel.fitted.dense()) @ np.abs(row.v), row.v)
-    found = Measured(worst / largest, float(unsure.max()) / largest)
+    found = Measured(worst / largest, float(rounding.max()) / largest)
     objective = _bounded_objective(fitted, kernel, total, x, t, rounding)
     return Evidence(objective, "stationarity", found, same_faults([row]))
 

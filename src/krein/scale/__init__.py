@@ -19,7 +19,7 @@ import numpy as np
 from sklearn.base import is_classifier
 from sklearn.utils.validation import check_is_fitted
 
-from krein.arrays import Array, parse_bytes, require_memory
+from krein.arrays import LANDMARK_MODELS, Array, parse_bytes, require_memory
 from krein.items import LazyRows, take
 from krein.scale.client import (
     as_client,
@@ -142,7 +142,13 @@ def _in_memory(y: Any) -> Any:
 
 
 def _check_estimator(model: Any, X: Any, sample_weight: Any) -> None:
-    approximation = getattr(model, "approximation", None)
+    if not hasattr(model, "approximation"):
+        raise ValueError(
+            f"{type(model).__name__} takes no landmarks, which fit at scale needs; "
+            f"{LANDMARK_MODELS} do, with approximation=KreinNystroem(n_components=..., "
+            "random_state=0)"
+        )
+    approximation = model.approximation
     if approximation is None:
         needed = "approximation=KreinNystroem(n_components=..., random_state=0)"
         raise ValueError(f"estimator={model!r} has no approximation; pass {needed}")

@@ -192,7 +192,7 @@ class LowRank(Matrix):
         Up to some thousand items their kernel is formed too, so that the solution does
         not depend on whether landmarks were used.
         """
-        sizes = self._sizes(as_fix(method), t)
+        sizes = self.sizes(as_fix(method), t)
         features, projection = self.features(sizes)
         F = features.array
         small = F is not None and self.shape[0] <= DENSE_ITEMS
@@ -201,7 +201,7 @@ class LowRank(Matrix):
             features=features, projection=projection,
         )  # fmt: skip
 
-    def _sizes(self, method: Fix, t: float) -> Array:
+    def sizes(self, method: Fix, t: float) -> Array:
         """Transformed eigenvalues, none negative."""
         if not method.has_low_rank_form:
             known = sorted(name for name, m in FIXES.items() if m.has_low_rank_form)

@@ -20,6 +20,7 @@ from krein.spectrum.fixed_kernel import (
 )
 from krein.spectrum.fixes import as_fix
 from krein.store.shared_work import can_change, digest, once
+from krein.validation import refuse_mask
 
 
 class Matrix(ABC):
@@ -283,6 +284,8 @@ class Views(Matrix):
 
 def as_views(X: Any) -> Views:
     """Views of a stack of shape (n, m, n_kernels) or of a list of matrices."""
+    for K in X if isinstance(X, list | tuple) else [X]:
+        refuse_mask(K, "X")
     if isinstance(X, list | tuple):
         parts: Sequence[Array] = [np.asarray(K, dtype=np.float64) for K in X]
     else:
