@@ -128,8 +128,9 @@ def check_similarity(
     """
     refuse_odd_arrays(K, name)
     single = np.float32 in (given, getattr(K, "dtype", None))
-    with numbers_that_fit(name):
-        K = check_array(K, dtype=np.float64, input_name=name, ensure_min_samples=1)
+    if not _is_checked(K):
+        with numbers_that_fit(name):
+            K = check_array(K, dtype=np.float64, input_name=name, ensure_min_samples=1)
     check_square(K, name)
     check_size(float(max(K.max(), -K.min())), name)
     if symmetrize:
@@ -137,6 +138,17 @@ def check_similarity(
     rtol = 1e-5 if single else ROUNDING
     worst = check_symmetric(K, name=name, rtol=rtol, option=symmetrize is not None)
     return K if worst <= _FAITHFUL else 0.5 * (K + K.T)
+
+
+def _is_checked(K: Any) -> bool:
+    """Whether K is an array of finite numbers in float64, as estimators pass it.
+
+    To look at everything that it could be otherwise takes as long as a small fit.
+    """
+    if type(K) is not np.ndarray or K.dtype != np.float64 or K.ndim != 2 or not K.size:
+        return False
+    with np.errstate(over="ignore", invalid="ignore"):
+        return bool(np.isfinite(K.sum()))
 
 
 def both_directions(K: np.ndarray, name: str) -> np.ndarray:
@@ -367,8 +379,14 @@ def is_nearly_diagonal(K: np.ndarray) -> bool:
     return bool(np.mean(others < own) > 0.5)
 
 
-def warn_if_nearly_diagonal(K: np.ndarray, predicted: np.ndarray, name: str) -> None:
-    """Warn where items like only themselves, and all held-out ones get one class."""
+def warn_if_nearly_diagonal(K: np.ndarray, proba: np.ndarray, name: str) -> None:
+    """Warn where items like only themselves, and all held-out ones get one class.
+
+    `proba` has the probabilities of the classes (n, n_classes), NaN for items that were
+    not held out.
+    """
+    tested = ~np.isnan(proba).any(axis=1)
+    predicted = proba[tested].argmax(axis=1)
     if np.unique(predicted).size == 1 and is_nearly_diagonal(K):
         warn_user(
             f"{name}: every held-out item was given the same class, because the "
@@ -412,7 +430,7 @@ def check_targets(y: Any, estimator: Any, *, numeric: bool = False) -> np.ndarra
         validate_data(estimator, X="no_validation", y=None, reset=False)
     refuse_mask(y, "y")
     refuse_missing_targets(y)
-    shape = np.shape(y)
+    shape = np.asarray(y).shape
     if len(shape) == 2 and shape[1] > 1:
         raise ValueError(
             f"y has shape {shape}: {shape[1]} targets for each item, and "

@@ -103,6 +103,7 @@ def test_units_of_the_targets_do_not_matter():
     np.testing.assert_allclose(other.noise_variance_ / one.noise_variance_, 1e12)
 
 
+@pytest.mark.filterwarnings("ignore:KreinRidge.alpha=.auto")
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("fit_intercept", [True, False])
 def test_weights_are_repetition(method, fit_intercept):

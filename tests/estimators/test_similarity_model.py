@@ -97,6 +97,12 @@ def test_what_was_chosen_is_said(distances):
     )
 
 
+def test_verbose_says_what_was_chosen(distances, capsys):
+    D, y = distances
+    model = SimilarityClassifier(kind="distance", verbose=1, **FEW).fit(D, y)
+    assert f"SimilarityClassifier: {model.text_}\n" in capsys.readouterr().err
+
+
 def test_the_width_is_chosen(rng):
     """Concentrated distances: exp(-d / median) says little, the width is found."""
     X = rng.standard_normal((120, 40))

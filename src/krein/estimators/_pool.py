@@ -8,6 +8,7 @@ these are averaged.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import partial
@@ -318,6 +319,9 @@ class SimilarityPool:
             named = isinstance(kernel, Kernel)
             name = _name(kernel)
             if named and _distance_of(kernel) is not None:
+                # Scales of the distance itself, such as variances of the features.
+                own_words = set(kernel.facts.resolve).difference(_OF_FORM)
+                kernel = kernel.fit(items, only=own_words)
                 M = numbers_of(kernel, True, items, items)
                 M = self._checked(M, f"distance(X, X) of {name}", None)
                 sources.append(Source(name, kernel, is_distance=True))
@@ -490,6 +494,8 @@ class SimilarityPool:
         scores = np.vstack([split_scores(member.model) for member in members])
         table = cv_results(grid, scores) | {"weight": np.array(weight)}
         store_results(self, table, int(np.argmax(table["mean_test_score"])))
+        if model.verbose:
+            sys.stderr.write(f"{type(self).__name__}: {self.text_}\n")
 
     # --------------------------------------------------------------------- prediction
 

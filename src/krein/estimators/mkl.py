@@ -273,8 +273,10 @@ class MKLSVC(KernelClassifier):
             known = self.X_fit_
             items = Views(tuple(real_numbers(k(items, known)) for k in self.kernels_))
         kept = getattr(self, "kept_", None)
-        if kept is None:
-            return mapped(items, self.maps_).values(self.dual_coef_, self.weights_)
+        if kept is None:  # models of files of krein 0.2 have no maps_
+            return mapped(items, getattr(self, "maps_", [])).values(
+                self.dual_coef_, self.weights_
+            )
         # The maps are of the samples of positive weight.
         some = Views(tuple(K[:, kept] for K in items.parts))
         coef = self.dual_coef_[:, kept]

@@ -419,9 +419,14 @@ class GaussianProcess:
         return float(np.exp(found.x))
 
     def sees_no_noise(self, alpha: float) -> bool:
-        """Whether a chosen alpha is at the lower end of what is searched."""
+        """Whether a chosen alpha is at the lower end of what is searched.
+
+        Of targets that are all the same nothing can be said.
+        """
         largest = float(self.values.max(initial=0.0)) or 1.0
-        return alpha <= _AT_THE_END * _LEAST * largest
+        b, _ = self.intercept(alpha)
+        varies = np.ptp(self.targets - b * self.ones) > 1e-10 * np.abs(b)
+        return bool(varies) and alpha <= _AT_THE_END * _LEAST * largest
 
     def scale(self, alpha: float, vectors: Array, weight: Array | None) -> float:
         """Return the scale at which left-out targets are as far off as expected.

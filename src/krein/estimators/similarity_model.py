@@ -15,6 +15,7 @@ from krein.estimators._tasks import KernelClassifier, KernelRegressor
 from krein.estimators.spectrum_cv import SpectrumSVCCV, SpectrumSVRCV
 from krein.selection.calibration import conformity, probabilities
 from krein.selection.folds import cv_folds
+from krein.validation import warn_if_nearly_diagonal
 
 _LEAST = float(np.finfo(np.float64).tiny)
 
@@ -148,6 +149,10 @@ class SimilarityClassifier(SimilarityPool, KernelClassifier):
         self._store_pool(training, members)
         held = np.mean([member.held for member in members], axis=0)
         self.conformity_ = conformity(held, target.codes, training.weight)
+        if training.weight is None:
+            for source, given in zip(training.sources, training.numbers, strict=True):
+                if isinstance(given, np.ndarray) and not source.is_distance:
+                    warn_if_nearly_diagonal(given, held, type(self).__name__)
         return self
 
     def _machine_search(self) -> SpectrumSVCCV:

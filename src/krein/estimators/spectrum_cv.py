@@ -149,7 +149,10 @@ class SpectrumSVCCV(SpectrumSearch, KernelClassifier):
         """
         training, target = self._start(X, y, sample_weight)
         folds = cv_folds(self, training, target, groups)
-        self.fit_on(training, target, folds, screened=self._random_folds(groups))
+        held = self.fit_on(training, target, folds, screened=self._random_folds(groups))
+        # Weights may well put all items into the class that weighs most.
+        if training.weight is None and not training.K.is_sparse:
+            warn_if_nearly_diagonal(training.K.dense(), held, type(self).__name__)
         return self
 
     def fit_on(
@@ -199,9 +202,6 @@ class SpectrumSVCCV(SpectrumSearch, KernelClassifier):
         self.conformity_ = conformity(proba, codes, weight)
         everywhere = np.full((training.size, target.n), np.nan)
         everywhere[tested] = proba
-        if not training.K.is_sparse:
-            predicted = proba.argmax(axis=1)
-            warn_if_nearly_diagonal(training.K.dense(), predicted, type(self).__name__)
         return everywhere
 
     def _held_probabilities(
