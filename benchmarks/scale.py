@@ -102,13 +102,19 @@ def tasks(n, seed=0):
     rng = np.random.default_rng(seed + 100)
     values = np.sin(6 * X[:, 0]) + X[:, 1] - X[:, 2] ** 2
     values = values + 0.2 * rng.standard_normal(n)
-    borders = np.linspace(-1.2, 1.6, 9)
     return X, {
         "two": values > 0.2,
-        "ten": np.digitize(values, borders),
+        "ten": sectors(X, 10, rng),
         "values": values,
         "none": None,
     }
+
+
+def sectors(X, n_classes, rng):
+    """Classes side by side around the middle of two features, with some noise."""
+    angle = np.arctan2(X[:, 1] - 0.5, X[:, 0] - 0.5)
+    angle = angle + 0.1 * rng.standard_normal(len(X))
+    return np.floor(angle / (2 * np.pi) * n_classes).astype(int) % n_classes
 
 
 def models_on_landmarks(m):
@@ -200,9 +206,8 @@ def one_number_of_classes(n, m, n_classes, allowed):
     from krein import KreinNystroem, SpectrumSVC
     from krein.scale import fit
 
-    X, y = tasks(n)
-    borders = np.quantile(y["values"], np.arange(1, n_classes) / n_classes)
-    labels = np.digitize(y["values"], borders)
+    X, _ = vectors(n)
+    labels = sectors(X, n_classes, np.random.default_rng(0))
     nystroem = KreinNystroem(m, random_state=0)
     model = SpectrumSVC("flip", kernel="tl1", approximation=nystroem)
     fit(model, X[:2000], labels[:2000] >= n_classes // 2)  # imports, thread pools

@@ -1,6 +1,7 @@
 """One eigendecomposition and the maps on it, against plain linear algebra."""
 
 import re
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -8,6 +9,7 @@ import scipy.linalg
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from krein import SpectrumSVC, arrays
 from krein.arrays import available_memory, parse_bytes
 from krein.similarity.matrix import Similarities
 from krein.spectrum.decomposition import Spectrum, lowest_eigenvalue
@@ -244,3 +246,37 @@ def test_what_is_clipped_leaves_no_rounding_errors(with_spectrum):
         K = with_spectrum([-1e9, *np.linspace(1e-3, 2e-3, 7)])
         kernel = fixed_kernel(K, "clip").kernel()
         assert np.linalg.eigvalsh(kernel)[0] > -1e-15
+
+
+@pytest.mark.parametrize("method", ["clip", "flip"])
+def test_three_matrices_beside_the_similarity_are_in_memory(rng, method):
+    """The copy that is decomposed and LAPACK's workspace; vectors and kernel later."""
+    X = rng.standard_normal((900, 5))
+    K, y = np.tanh(X @ X.T), X[:, 0] > 0.0
+    K.flags.writeable = False
+    model = SpectrumSVC(method)
+    model.fit(K[:20, :20], y[:20])
+    tracemalloc.start()
+    try:
+        model.fit(K, y)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 3.1 * K.nbytes
+
+
+def test_little_memory_is_not_asked_for(monkeypatch):
+    """The system is asked where it matters, a limit of the user always."""
+
+    def asked():
+        raise AssertionError("the system was asked")
+
+    monkeypatch.delenv("KREIN_MEMORY_LIMIT", raising=False)
+    monkeypatch.setattr(arrays, "available_memory", asked)
+    arrays.require_memory(1e6, "a fit", "")
+    with pytest.raises(AssertionError, match="asked"):
+        arrays.require_memory(1e8, "a fit", "")
+    monkeypatch.undo()
+    monkeypatch.setenv("KREIN_MEMORY_LIMIT", "1KB")
+    with pytest.raises(MemoryError, match="a fit needs"):
+        arrays.require_memory(1e6, "a fit", "")

@@ -112,6 +112,7 @@ def extended_product(K: Array, v: Array) -> tuple[Array, Array]:
 
 
 _GIGABYTE = 1e9
+_ALWAYS_FITS = 10e6  # bytes; asking the system takes as long as a fit that needs less
 
 
 def available_memory() -> int | None:
@@ -202,6 +203,8 @@ def require_memory(n_bytes: float, what: str, instead: str) -> None:
     instead : str
         What the user can do.
     """
+    if n_bytes < _ALWAYS_FITS and not os.environ.get("KREIN_MEMORY_LIMIT"):
+        return
     available = available_memory()
     if available is not None and n_bytes > available:
         raise MemoryError(
@@ -213,7 +216,7 @@ def require_memory(n_bytes: float, what: str, instead: str) -> None:
 # n x n arrays of doubles alive at the peak, by kind of work: one place for the rule.
 MATRICES = {
     "a spectral fit": 6,
-    "the eigendecomposition": 5,
+    "the eigendecomposition": 3,  # a copy, and two as LAPACK's workspace
     "the exact diagnosis": 5,
     "the estimated diagnosis": 3,
     "a conditionally positive definite fit": 3,

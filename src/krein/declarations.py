@@ -144,6 +144,11 @@ class Documented(BaseEstimator):
                 )
         return super().__new__(cls)
 
+    @classmethod
+    def _get_param_names(cls) -> list[str]:
+        # Looking at the signature takes as long as fitting a small model.
+        return list(_parameter_names(cls))  # type: ignore[arg-type]
+
     def _validate_params(self) -> None:
         check_parameters(self.get_params(deep=False))
         super()._validate_params()
@@ -156,6 +161,12 @@ class Documented(BaseEstimator):
     def _doc_link_template(self) -> str:
         address = os.environ.get("KREIN_DOCS", "").rstrip("/")
         return f"{address}/api/generated/krein.{{estimator_name}}.html"
+
+
+@functools.cache
+def _parameter_names(cls: type) -> tuple[str, ...]:
+    names: list[str] = super(Documented, cls)._get_param_names()  # type: ignore[misc]
+    return tuple(names)
 
 
 class available_when:  # noqa: N801  a decorator

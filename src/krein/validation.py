@@ -128,8 +128,9 @@ def check_similarity(
     """
     refuse_odd_arrays(K, name)
     single = np.float32 in (given, getattr(K, "dtype", None))
-    with numbers_that_fit(name):
-        K = check_array(K, dtype=np.float64, input_name=name, ensure_min_samples=1)
+    if not _is_checked(K):
+        with numbers_that_fit(name):
+            K = check_array(K, dtype=np.float64, input_name=name, ensure_min_samples=1)
     check_square(K, name)
     check_size(float(max(K.max(), -K.min())), name)
     if symmetrize:
@@ -137,6 +138,17 @@ def check_similarity(
     rtol = 1e-5 if single else ROUNDING
     worst = check_symmetric(K, name=name, rtol=rtol, option=symmetrize is not None)
     return K if worst <= _FAITHFUL else 0.5 * (K + K.T)
+
+
+def _is_checked(K: Any) -> bool:
+    """Whether K is an array of finite numbers in float64, as estimators pass it.
+
+    To look at everything that it could be otherwise takes as long as a small fit.
+    """
+    if type(K) is not np.ndarray or K.dtype != np.float64 or K.ndim != 2 or not K.size:
+        return False
+    with np.errstate(over="ignore", invalid="ignore"):
+        return bool(np.isfinite(K.sum()))
 
 
 def both_directions(K: np.ndarray, name: str) -> np.ndarray:

@@ -1,6 +1,7 @@
 """CPDSVC, its path and cross-validation, CPDRegressor."""
 
 import tracemalloc
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -251,6 +252,24 @@ def test_repeated_items_count_once_against_the_polynomials(rng, exponent):
             same = values.predict(NEW[:, :1]), wanted.predict(NEW[:, :1])
             np.testing.assert_allclose(*same, atol=1e-8)
             assert check_certificate(model, *repeated).holds
+
+
+@pytest.mark.parametrize("size", [1e4, 1e7, 1e10])
+@pytest.mark.parametrize("exponent", [1, 3, 5])
+def test_an_outlier_does_not_leave_only_zero(rng, size, exponent):
+    """Beside it the centred kernel of the others is rounding: nothing is claimed."""
+    X = rng.standard_normal((30, 2))
+    X[0] *= size
+    y = X[:, 1] + 0.1 * rng.standard_normal(30)
+    model = CPDRegressor(polynomial="zero", exponent=exponent, alpha=1e-2)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        model.fit(X, y)
+    assert not any("only f = 0" in str(w.message) for w in caught)
+    relative = model.result_.certificate.relative
+    assert bool(caught) == (relative > model.tol)
+    if exponent == 5 and size == 1e10:
+        assert relative > 0.1
 
 
 def test_two_points_that_are_repeated_are_no_indefinite_kernel():

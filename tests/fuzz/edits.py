@@ -15,7 +15,7 @@ from .models import draw_model
 
 LEAST = 1e-6  # change of an output, as a share of the largest of its row
 LIE = 0.9  # share of the recomputed gap that is claimed
-TINY = 1e-20  # share of the objective that is no gap
+TINY = 1e-12  # share of the objective that is no gap, but its last digits
 # Refused with a reason, which is an answer: nothing else may be raised.
 POLITE = (
     "makes K + alpha I singular",

@@ -148,3 +148,15 @@ def test_order_of_minkowski():
     for p in (0.5, np.inf, "2"):
         with pytest.raises(ValueError, match="p must be a number from 1 on"):
             Kernel("minkowski", p=p)(Y)
+
+
+@pytest.mark.parametrize("name", SETTLED)
+def test_scales_are_settled_by_the_model_that_searches(name):
+    X = np.random.default_rng(5).random((40, 4))
+    y = X[:, 0] > 0.5
+    model = krein.SimilarityClassifier(kernel=name, cv=2).fit(X, y)
+    assert model.score(X, y) > 0.8
+    np.testing.assert_allclose(
+        model.decision_function(X[:3]), model.decision_function(X)[:3], rtol=1e-9
+    )
+    assert compare(X, y, kernel=name, methods=["clip"], cv=2).best == "clip"

@@ -156,6 +156,7 @@ def test_searches_and_pipelines_of_scikit_learn(vectors):
 
 
 @pytest.mark.filterwarnings("ignore:the diffusion of new rows leaves out")
+@pytest.mark.filterwarnings("ignore:diffusion of new rows")
 @pytest.mark.parametrize("method", ["shift", "diffusion", "flip", "square"])
 def test_a_pipeline_that_treats_training_rows_otherwise(method, vectors):
     X, y = vectors

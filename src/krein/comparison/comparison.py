@@ -458,7 +458,15 @@ class Comparison:
         column = self.deciding
         return plot_intervals(self.table(), column.key, column.title, ax=ax)
 
-    def to_html(self, path: str | Path, *, force: bool = False, **context: Any) -> Path:
+    def to_html(
+        self,
+        path: str | Path,
+        *,
+        force: bool = False,
+        title: str = "Comparison",
+        command: str = "",
+        names: Sequence[str] | None = None,
+    ) -> Path:
         """Write the report: one self-contained page.
 
         Parameters
@@ -467,8 +475,12 @@ class Comparison:
             Where to write.
         force : bool
             Replace an existing file.
-        **context
-            ``title``, ``command`` (to repeat the run) and ``names`` of the items.
+        title : str
+            What the similarity is called on the page.
+        command : str
+            The command that repeats the run.
+        names : sequence of str, optional
+            Names of the items.
 
         Returns
         -------
@@ -476,6 +488,7 @@ class Comparison:
         """
         from krein.report import write_report
 
+        context = {"title": title, "command": command, "names": names}
         return write_report(self, path, force=force, **context)
 
     def fit_best(self, method: str | None = None) -> Any:

@@ -95,10 +95,10 @@ class Contender:
             return False
         return not getattr(getattr(krein, self.estimator), "fits_rows", True)
 
-    def build(self, **chosen: Any) -> Any:
+    def build(self, chosen: Mapping[str, Any] | None = None) -> Any:
         """Return the unfitted estimator with the chosen hyperparameters."""
         make = self.make or getattr(krein, self.estimator)
-        return make(**self.params, **chosen)
+        return make(**self.params, **(chosen or {}))
 
 
 # ---------------------------------------------------------------- grids, constructors

@@ -79,7 +79,7 @@ def fit_method(
     folds = problem.inner_folds(rows, seed) if params is None or method.searches else []
     if params is None and not method.searches:
         params = _best_params(problem, method, folds, scoring or task.scorings[0])
-    model = method.build(**(params or {}))
+    model = method.build(params)
     if method.searches:
         model.set_params(**_folds_of_its_own(problem, folds, seed))
     if problem.kernel is not None and "kernel" in model.get_params():
@@ -277,7 +277,7 @@ def _final_fit(
         warnings.simplefilter("always")
         if not state.error:
             record["params"] = state.grid[state.best]
-            model = state.method.build(**record["params"])
+            model = state.method.build(record["params"])
             if state.method.searches:
                 model.set_params(**_folds_of_its_own(problem, state.folds))
             D = problem.distances(train) if state.method.takes_distances else None

@@ -319,6 +319,9 @@ class SimilarityPool:
             named = isinstance(kernel, Kernel)
             name = _name(kernel)
             if named and _distance_of(kernel) is not None:
+                # Scales of the distance itself, such as variances of the features.
+                own_words = set(kernel.facts.resolve).difference(_OF_FORM)
+                kernel = kernel.fit(items, only=own_words)
                 M = numbers_of(kernel, True, items, items)
                 M = self._checked(M, f"distance(X, X) of {name}", None)
                 sources.append(Source(name, kernel, is_distance=True))

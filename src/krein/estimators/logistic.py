@@ -28,8 +28,7 @@ from krein.machines.logistic import IndefiniteLogistic, uniqueness_threshold
 from krein.machines.newton_logistic import krein_gd, newton_logistic
 from krein.published.concave_convex import CCCP_DEFAULTS, cccp_logistic
 from krein.result import Result
-from krein.similarity.low_rank import Factored, LowRank
-from krein.similarity.matrix import Similarities
+from krein.similarity.low_rank import Factored
 from krein.sklearn_internals import StrOptions
 from krein.spectrum.decomposition import norm_bound
 from krein.spectrum.fixed_kernel import unit_of
@@ -119,13 +118,8 @@ class LogisticModel(KernelClassifier):
         )
         if self.indefinite != "flip" or ratio < 1.0:
             return Plan(K, alpha, ratio, None, spectrum)
-        if isinstance(K, LowRank):
-            return Plan(K.flipped(), alpha, ratio, flipped=True)
-        flip = K.fixed_kernel(
-            "flip", weight=weight, spectrum=spectrum or K.spectrum(weight)
-        )
+        flipped, flip = K.flipped(weight, spectrum)
         spectrum = None if spectrum is None else spectrum.map(np.abs)
-        flipped = Similarities(flip.kernel())
         return Plan(flipped, alpha, ratio, flip, spectrum, flipped=True)
 
     def fit_rows(self, training: Training, target: Classes) -> FittedRows:

@@ -202,14 +202,15 @@ def loose_machines(
     Cs: Array,
     weight: Array | None,
     pairs: bool = False,
-    **limits: Any,
+    limits: dict[str, Any] | None = None,
 ) -> tuple[Array, Array]:
     """Coefficients (n_C, n_rows, n) and intercepts (n_C, n_rows) for ascending C.
 
     For ranking candidates only, unless `limits`, as in `svm_path`, say more. The
     kernel has entries of order one.
     """
-    rows, limits = [], limits or loosely(kernel.shape[0])
+    rows = []
+    limits = loosely(kernel.shape[0]) if limits is None else limits
     for items, signs in target.machines(pairs):
         part = kernel if isinstance(items, slice) else kernel[np.ix_(items, items)]
         w = None if weight is None else weight[items]
@@ -240,7 +241,7 @@ def svm_candidates(
         unit = unit_of(trained, training.weight)
         V, b = loose_machines(  # type: ignore[assignment]
             trained.kernel() / unit, target, unit * ascending, training.weight, pairs,
-            **loosely(training.size, _ONE),
+            loosely(training.size, _ONE),
         )  # fmt: skip
         raw = trained.to_raw(V.reshape(-1, V.shape[-1]).T) / unit
         coef = np.split(raw, len(ascending), axis=1)

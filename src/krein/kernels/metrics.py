@@ -21,6 +21,15 @@ from krein.kernels.distances import distance_kernel, same_items
 from krein.kernels.registry import register_kernel
 
 _SCIPY = "SciPy, ``scipy.spatial.distance.{name}``."
+_DEZA = "Deza, Deza (2016), Encyclopedia of Distances, chapter 17."
+_SCHOENBERG = (
+    "Schoenberg (1938), Metric spaces and positive definite functions, Transactions of "
+    "the AMS 44."
+)
+_ON_SPHERES = (
+    "Schoenberg (1942), Positive definite functions on spheres, Duke Mathematical "
+    "Journal 9."
+)
 _GOWER_LEGENDRE = (
     "Gower, Legendre (1986), Metric and Euclidean properties of dissimilarity "
     "coefficients, Journal of Classification 3."
@@ -59,13 +68,20 @@ _BINARY = ("[[1, 1, 0, 0]]", "[[1, 0, 1, 0]]")
 _COUNTS = "a: both are 1; b, c: only x, only y; d: none is; n: all"
 _NEGATIVE_TYPE = "the distance is conditionally negative definite"
 METRICS = (
-    Metric("euclidean", "Euclidean distance", "||x - y||", note=_NEGATIVE_TYPE),
+    Metric(
+        "euclidean",
+        "Euclidean distance",
+        "||x - y||",
+        note=_NEGATIVE_TYPE,
+        source=_SCHOENBERG,
+    ),
     Metric(
         "sqeuclidean",
         "squared Euclidean distance",
         "||x - y||^2",
         note="the Gaussian kernel, as `rbf`",
         example=("[[0.0, 1.0]]", "[[2.0, 4.0]]", "13."),
+        source=_SCHOENBERG,
     ),
     Metric(
         "cityblock",
@@ -73,6 +89,7 @@ METRICS = (
         "sum |x_k - y_k|",
         note="the Laplacian kernel, as `laplacian`",
         example=("[[0.0, 1.0]]", "[[2.0, 4.0]]", "5."),
+        source=_SCHOENBERG,
     ),
     Metric(
         "chebyshev",
@@ -81,6 +98,7 @@ METRICS = (
         definiteness="indefinite",
         witness="the grid {0, 1, 2}^3; gamma=0.3",
         example=("[[0.0, 1.0]]", "[[2.0, 4.0]]", "3."),
+        source=_DEZA,
     ),
     Metric(
         "canberra",
@@ -88,6 +106,8 @@ METRICS = (
         "sum |x_k - y_k| / (|x_k| + |y_k|), 0 / 0 = 0",
         note="1 - d is 2 min(|x|, |y|) / (|x| + |y|) for numbers of one sign, else 0",
         example=("[[6.0, 2.0]]", "[[1.0, 2.0]]", "0.714"),
+        source="Lance, Williams (1967), Mixed-data classificatory programs I, "
+        "Australian Computer Journal 1.",
     ),
     Metric(
         "braycurtis",
@@ -96,6 +116,8 @@ METRICS = (
         rows="amounts",
         note="1 - d is 2 sum min(x_k, y_k) / (sum x + sum y)",
         example=("[[6.0, 2.0]]", "[[1.0, 4.0]]", "0.538"),
+        source="Bray, Curtis (1957), An ordination of the upland forest communities of "
+        "southern Wisconsin, Ecological Monographs 27.",
     ),
     Metric(
         "cosine",
@@ -103,6 +125,7 @@ METRICS = (
         "1 - x'y / (||x|| ||y||)",
         note="1 - d is an inner product; for similarities of any sign take 1 - d",
         example=("[[1.0, 1.0]]", "[[1.0, 0.0]]", "0.293"),
+        source=_ON_SPHERES,
     ),
     Metric(
         "correlation",
@@ -110,6 +133,7 @@ METRICS = (
         "1 - the correlation of x and y",
         note="1 - d is an inner product of rows that are centred and scaled",
         example=("[[1.0, 2.0, 3.0]]", "[[1.0, 3.0, 2.0]]", "0.5"),
+        source=_ON_SPHERES,
     ),
     Metric(
         "jensenshannon",
@@ -127,6 +151,8 @@ METRICS = (
         "the share of entries in which x and y differ",
         note="a product over the entries of a kernel of two values",
         example=("[[1, 2, 0, 0]]", "[[1, 0, 1, 0]]", "0.5"),
+        source="Hamming (1950), Error detecting and error correcting codes, Bell "
+        "System Technical Journal 29.",
     ),
     Metric(
         "jaccard",
@@ -171,6 +197,7 @@ METRICS = (
         definiteness="indefinite",
         witness="the corners of the cube {0, 1}^4; gamma=0.3",
         example=(*_BINARY, "1."),
+        source=_GOWER_LEGENDRE,
     ),
 )
 
@@ -309,6 +336,8 @@ def minkowski_kernel(X, Y=None, *, p=2.0):
     References
     ----------
     SciPy, ``scipy.spatial.distance.minkowski``.
+    Schoenberg (1938), Metric spaces and positive definite functions, Transactions of
+    the AMS 44.
 
     Examples
     --------
@@ -372,6 +401,8 @@ def seuclidean_kernel(X, Y=None, *, variances="observed"):
     References
     ----------
     SciPy, ``scipy.spatial.distance.seuclidean``.
+    Schoenberg (1938), Metric spaces and positive definite functions, Transactions of
+    the AMS 44.
 
     Examples
     --------
@@ -414,6 +445,8 @@ def mahalanobis_kernel(X, Y=None, *, inverse_covariance="observed"):
     References
     ----------
     SciPy, ``scipy.spatial.distance.mahalanobis``.
+    Mahalanobis (1936), On the generalized distance in statistics, Proceedings of the
+    National Institute of Sciences of India 2.
 
     Examples
     --------
@@ -457,6 +490,8 @@ def russellrao_kernel(X, Y=None):
     References
     ----------
     SciPy, ``scipy.spatial.distance.russellrao``.
+    Gower, Legendre (1986), Metric and Euclidean properties of dissimilarity
+    coefficients, Journal of Classification 3.
 
     Examples
     --------

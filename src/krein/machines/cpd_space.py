@@ -83,11 +83,14 @@ class Core:
         At these points.
     factor : ndarray of shape (m, m)
         Of `_definite_factor`.
+    exact : bool
+        The factor is that of A to rounding: no more was added to make it definite.
     """
 
     basis: np.ndarray
     polynomials: Polynomials
     factor: Array
+    exact: bool = True
 
     def energy(self, K: Any, c: Array, a: Array, image: Array, error: Array) -> float:
         """Bound the energy ``g'A^-1 g``, g = Z'Phi_J'c, of a dual point c from above.
@@ -95,8 +98,10 @@ class Core:
         For every a on J with P_J'a = 0 it is ``2 c'Phi a - a'Phi a + s'A^-1 s``, where
         s = Z'(Phi_J'c - Phi_JJ a) is nearly zero for the a that c stands for. `image`
         is Phi a on all samples, to `error`. What is left of P_J'a pulls at the part of
-        the difference that is a polynomial.
+        the difference that is a polynomial. Infinite where A is not known well enough.
         """
+        if not self.exact:
+            return np.inf
         J, Q = self.basis, self.polynomials.Q
         if J.size < c.size:
             K = K.block(J, np.arange(c.size))
@@ -215,13 +220,13 @@ def subspace(
     K = phi.block(everything, everything)
     if Q.shape[1] == 0:
         return free_space(Similarities(K), polynomials, definite=definite)
-    if _is_polynomial(K, Q):
+    if _is_polynomial(K, polynomials):
         return polynomial_space(polynomials, free=False)
     image = K @ Q
     B = Q.T @ image
     G = image - Q @ B
     # Z A^-1 Z'G by one Cholesky factor of the size of K; Z is never formed.
-    factor = _definite_factor(K, Q)
+    factor, exact = _definite_factor(K, Q)
     M = scipy.linalg.cho_solve((factor, True), G, check_finite=False)
     M -= Q @ (Q.T @ M)
     _subtract_outer(K, 0.5 * (Q @ (B - G.T @ M)), Q)
@@ -234,17 +239,26 @@ def subspace(
 
     columns = KernelColumns(Similarities(K), definite=definite)
     return Space(
-        columns, np.empty((n, 0)), expand, Core(everything, polynomials, factor)
+        columns, np.empty((n, 0)), expand, Core(everything, polynomials, factor, exact)
     )
 
 
-def _is_polynomial(K: Array, Q: Array) -> bool:
-    """Whether ``(I - QQ')K(I - QQ')`` is zero to rounding.
+def _is_polynomial(K: Array, polynomials: Polynomials) -> bool:
+    """Whether there are no more distinct items than polynomials.
 
-    So it is for as many distinct items as polynomials, however often they are repeated.
+    Then ``(I - QQ')K(I - QQ')`` is zero, however often items are repeated. It is zero
+    to rounding beside an outlier as well, where nothing follows: items are compared.
     """
+    P, Q = polynomials.P, polynomials.Q
     centred = _subtract_outer(K.copy(), _centring(K, Q), Q)
-    return float(np.abs(centred).max()) <= _centring_error(K, Q)
+    if float(np.abs(centred).max()) > _centring_error(K, Q):
+        return False
+    first, place = np.unique(P, axis=0, return_index=True, return_inverse=True)[1:]
+    if first.size > Q.shape[1]:
+        return False
+    alike = K[first[place.ravel()]]
+    size = float(np.median(np.abs(K)))
+    return bool(np.all(np.abs(K - alike) <= 1e-9 * np.abs(alike) + 1e-9 * size))
 
 
 def _centring_error(K: Array, Q: Array) -> float:
@@ -253,8 +267,8 @@ def _centring_error(K: Array, Q: Array) -> float:
     return terms * _EPS * float(np.abs(K).max(initial=0.0))
 
 
-def _definite_factor(K: Array, Q: Array) -> Array:
-    """Lower Cholesky factor of ``(I - QQ')K(I - QQ') + tau QQ'``.
+def _definite_factor(K: Array, Q: Array) -> tuple[Array, bool]:
+    """Lower Cholesky factor of ``(I - QQ')K(I - QQ') + tau QQ'``, and if it is exact.
 
     It is positive definite, with A of `subspace` on the complement of Q. Coinciding
     items make it singular there too; a ridge at the level of rounding settles that
@@ -273,7 +287,7 @@ def _definite_factor(K: Array, Q: Array) -> Array:
             H.T, lower=1, clean=0, overwrite_a=1
         )
         if not failed:
-            return factor
+            return factor, ridge <= 1e-10 * tau
     raise ValueError(NOT_CPD)
 
 
@@ -296,13 +310,13 @@ def basis_space(
     n = polynomials.Q.shape[0]
     inside = Polynomials.fit(polynomials.P[basis])
     QJ, KJ = inside.Q, phi.block(basis, basis)
-    if QJ.shape[1] == basis.size or _is_polynomial(KJ, QJ):
+    if QJ.shape[1] == basis.size or _is_polynomial(KJ, inside):
         raise ValueError(
             f"the polynomials reach every function on the {basis.size} basis points "
             "(equal items count once), so that nothing is left for the kernel: raise "
             "n_basis, or use exponent=1 (polynomials of degree 0) or a smaller degree"
         )
-    factor = _definite_factor(KJ, QJ)
+    factor, exact = _definite_factor(KJ, QJ)
     raw = phi.block(np.arange(n), basis)
     raw -= (raw @ QJ) @ QJ.T
     # F = Phi_J Z A^-1/2: the triangular root of the inverse, on the complement.
@@ -322,6 +336,6 @@ def basis_space(
         Features(F),
         Q,
         expand,
-        Core(basis, inside, factor),
+        Core(basis, inside, factor, exact),
         polynomials if free else None,
     )

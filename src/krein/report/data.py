@@ -192,7 +192,7 @@ def _new_file(source: Mapping[str, Any]) -> str:
 def _python(comparison: Any, name: str, settings: dict[str, Any]) -> str:
     """Python for a reader who has K (or items) and y."""
     method, problem = comparison.registry[name], comparison.problem
-    model = method.build(**settings)
+    model = method.build(settings)
     on_items = problem.kernel is not None and "kernel" in model.get_params()
     if on_items:
         model.set_params(kernel=problem.kernel)

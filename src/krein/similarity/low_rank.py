@@ -265,9 +265,11 @@ class LowRank(Matrix):
         """Return its eigenvectors in tiles: products are two passes over them."""
         return Factored(self.columns.mapped(self.basis), self.eigenvalues, self.basis)
 
-    def flipped(self) -> LowRank:
+    def flipped(
+        self, weight: Array | None = None, spectrum: Spectrum | None = None
+    ) -> tuple[Matrix, None]:
         """Return the approximation with the absolute values of its eigenvalues."""
-        return replace(self, eigenvalues=np.abs(self.eigenvalues))
+        return replace(self, eigenvalues=np.abs(self.eigenvalues)), None
 
     def block(self, rows: Any, columns: Any) -> Array:
         """Approximate similarities of the items `rows` to the items `columns`."""

@@ -114,6 +114,17 @@ class Matrix(ABC):
             )  # fmt: skip
         return by_spectrum(self, record, self.spectrum(weight), t)
 
+    def flipped(
+        self, weight: Array | None = None, spectrum: Spectrum | None = None
+    ) -> tuple[Matrix, FixedKernel | None]:
+        """Return the flipped similarity as one to work on, and the map from it.
+
+        The map turns coefficients on the flipped similarity into those on this one;
+        None where they are the same, as a model keeps those on the landmarks.
+        """
+        flip = self.fixed_kernel("flip", weight=weight, spectrum=spectrum)
+        return Similarities(flip.kernel()), flip
+
     def _rounding_of_shift(self, shift: float, weight: Array | None) -> float:
         if shift == 0.0:
             return 0.0
