@@ -27,6 +27,7 @@ NOT_RUN = {"howto/format"}
 CLUSTER = ("Client(", "joblib", "map_batches", "mapInPandas")
 # Pages of the guide that are tables of commands, or written from stored results.
 WITHOUT_EXAMPLE = {"guide/index", "guide/command_line", "guide/papers", "guide/results"}
+WITHOUT_EXAMPLE |= {"guide/chance"}  # tables of a simulation, for all other pages
 # What a test below keeps out of the docs, not unfinished work of its own: krein speaks
 # of what it is, not of what it may become.
 PLANS = r"\b(TODO|FIXME|planned|roadmap|coming soon|will be added|in a future)\b"
