@@ -100,7 +100,7 @@ def test_a_continuous_target_is_a_regression(run, here):
     )
     assert json.loads(scored.out)["r2"] > 0.9
     run("fit", *words, "-o", "n.krein")
-    assert "SpectrumSVRCV" in run("fit", *words, "-o", "n.krein", "--force").out
+    assert "SimilarityRegressor" in run("fit", *words, "-o", "n.krein", "--force").out
 
 
 def test_python_compares_regressions_too(points, similarity):
