@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import threading
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -374,5 +375,6 @@ def test_a_job_restores_and_passes_on():
 def test_what_has_no_length_is_small():
     assert threads_by_size(lambda X: blas())(None) == {1}
     assert threads_by_size(lambda X: blas())([0] * LARGE) == {2}
-    assert threads_by_size(lambda X: blas())(np.float64(3.0)) == {1}
+    for odd in (np.float64(3.0), np.array(3.0), SimpleNamespace(shape=(np.nan, 3))):
+        assert threads_by_size(lambda X: blas())(odd) == {1}
     assert threads_by_size(lambda X: blas())(X=[0] * LARGE) == {2}

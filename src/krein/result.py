@@ -195,8 +195,9 @@ class Result:
         **changes
             Other fields to replace.
         """
-        status, counted = self.status, certificate.relative - self.certificate.relative
-        if np.isfinite(counted):
+        status, before = self.status, self.certificate.relative
+        if np.isfinite(certificate.relative) and np.isfinite(before):
+            counted = certificate.relative - before
             rounding = max(0.0, counted) + self.certificate.rounding
             certificate = replace(certificate, rounding=rounding)
         if status == "converged" and not certificate.relative <= tol:
@@ -205,6 +206,8 @@ class Result:
 
     def is_solved_to_rounding(self, tol: float) -> bool:
         """Whether only counted rounding errors keep the certificate above `tol`."""
+        if not np.isfinite(self.certificate.relative):
+            return False
         own = self.certificate.relative - self.certificate.rounding
         return self.status == "stalled" and own <= tol
 

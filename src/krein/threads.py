@@ -216,11 +216,12 @@ def threads_by_size(function: Callable[P, T]) -> Callable[P, T]:
 
 
 def rows_of(X: Any) -> int:
-    """Return the number of items; 0 for what has none and will be refused."""
+    """Return the number of items; 0 for what has none, or does not know it."""
     shape = getattr(X, "shape", None)
-    if shape:
-        return int(shape[0])
-    return len(X) if hasattr(X, "__len__") else 0
+    try:
+        return int(shape[0]) if shape is not None else len(X)
+    except (TypeError, ValueError, IndexError):  # a number, a dask array, ...
+        return 0
 
 
 # ------------------------------------------------------------------ jobs side by side

@@ -68,8 +68,8 @@ def test_a_positive_kernel_is_trained_on_as_it_is(rng):
     """Nothing is decomposed in effect, and nothing is counted for it."""
     F = rng.standard_normal((40, 40))
     K = F @ F.T + np.eye(40)
-    assert as_matrix(K).treated("clip").noise() is None
-    assert as_matrix(K - 100.0).treated("clip").noise() is not None
+    assert as_matrix(K).fixed_kernel("clip").noise() is None
+    assert as_matrix(K - 100.0).fixed_kernel("clip").noise() is not None
 
 
 def adjacency(seed, n=30):

@@ -85,7 +85,7 @@ def test_a_continuous_target_is_a_regression(run, here):
     )  # fmt: skip
     found = json.loads(ended.out)
     assert found["task"] == "regression"
-    assert {"average", "ridge", "kernel_ridge", "neighbors", "mean"} == {
+    assert {"average", "similarity", "ridge", "kernel_ridge", "neighbors", "mean"} == {
         row["method"] for row in found["table"]
     }
     assert {"r2", "mean_absolute_error"} <= set(found["table"][0])
@@ -100,7 +100,7 @@ def test_a_continuous_target_is_a_regression(run, here):
     )
     assert json.loads(scored.out)["r2"] > 0.9
     run("fit", *words, "-o", "n.krein")
-    assert "SpectrumSVRCV" in run("fit", *words, "-o", "n.krein", "--force").out
+    assert "SimilarityRegressor" in run("fit", *words, "-o", "n.krein", "--force").out
 
 
 def test_python_compares_regressions_too(points, similarity):
@@ -128,8 +128,8 @@ def test_the_recipe_of_a_regression_runs(run, here, capsys):
 def test_fit_is_what_compare_recommends_by_default(run):
     found = json.loads(run("fit", "K.csv", "--labels", "y.csv", "-o", "m.krein",
                            "--json").out)  # fmt: skip
-    assert found["method"] == "average"
-    assert found["estimator"].startswith("SpectrumSVCCV(")
+    assert found["method"] == "similarity"
+    assert found["estimator"].startswith("SimilarityClassifier(")
     assert "array" not in found["estimator"]
 
 

@@ -21,6 +21,8 @@ SILENCE = 3600  # seconds without a word from the child: the trial waits for eve
 SHARES = {
     "certificates": 2,
     "invariants": 1,
+    "ordinary": 1,
+    "regimes": 2,
     "calls": 2,
     "files": 4,
     "refits": 1,
@@ -32,7 +34,12 @@ SHARES = {
     "scores": 1,
 }
 # Kinds that are not in a module of their own name.
-MODULES = {"certificates": "fits", "invariants": "fits", "storages": "forms"}
+MODULES = {
+    "certificates": "fits",
+    "invariants": "fits",
+    "storages": "forms",
+    "ordinary": "regimes",
+}
 
 
 def trial_of(kind):

@@ -10,7 +10,7 @@ import numpy as np
 from scipy.special import expit, softmax
 from sklearn.utils import check_random_state
 
-from krein.arrays import Array, extended_product
+from krein.arrays import Array, extended_product, product_and_error
 from krein.declarations import CONSTRAINTS, COUNT, declares_parameters
 from krein.estimators._logistic_plan import (
     MAX_ITER,
@@ -177,11 +177,17 @@ class LogisticModel(KernelClassifier):
         if result.status == "diverged":
             return result
         b = result.info["intercept"]
-        found = problem.certificate(result.x, b)
+        H, error = product_and_error(problem.K, result.x)
+        # What a flipped kernel is off by, since its eigenpairs are rounded.
+        noise = None if plan.fixed_kernel is None else plan.fixed_kernel.noise()
+        if noise is not None:
+            off = noise[:, None] * np.linalg.norm(noise[:, None] * result.x, axis=0)
+            error = error + off
+        found = problem.certificate(result.x, b, H, error)
         if found.relative > self.tol and isinstance(problem.K, np.ndarray):
-            found = problem.certificate(
-                result.x, b, *extended_product(problem.K, result.x)
-            )
+            H, error = extended_product(problem.K, result.x)
+            error = error if noise is None else error + off
+            found = problem.certificate(result.x, b, H, error)
         return result.certified(found, self.tol)
 
     def _run(self, problem: IndefiniteLogistic, plan: Plan, start: Array) -> Result:

@@ -21,6 +21,7 @@ from sklearn.utils.extmath import row_norms
 
 from krein.arrays import Array
 from krein.kernels.registry import register_kernel
+from krein.threads import at_most
 
 # Up to this many features the plain loop over differences is as fast as a product.
 _FEW_FEATURES = 4
@@ -67,10 +68,11 @@ def radial_kernel(X: Any, Y: Any, phi: Callable[[Array], object]) -> Array:
     out = np.empty((X.shape[0], Y.shape[0]))
     fill = _by_differences(Y) if X.shape[1] <= _FEW_FEATURES else _by_products(Y)
     step = max(1, _PANEL // Y.shape[0])
-    for i in range(0, X.shape[0], step):
-        panel = out[i : i + step]
-        fill(X[i : i + step], panel)
-        phi(panel)
+    with at_most(1):  # products of panels are too short for threads
+        for i in range(0, X.shape[0], step):
+            panel = out[i : i + step]
+            fill(X[i : i + step], panel)
+            phi(panel)
     return out
 
 

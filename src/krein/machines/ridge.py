@@ -164,6 +164,7 @@ class _System:
         rest = self.alpha * v / self.root + self.root * missed
         return float(rest @ rest) + self.alpha * float(image @ x)
 
+    @np.errstate(all="ignore")
     def _noise(self, v: Array, targets: Array) -> Array:
         """Rounding errors of the equations at each item, times the roots."""
         left, _ = self._factors
@@ -188,7 +189,7 @@ class _System:
             counted = max(counted, share * _EPS * float(np.abs(v).sum()))
         return worst, counted
 
-    @np.errstate(over="ignore")  # a bound beyond the largest number is infinite
+    @np.errstate(all="ignore")  # a bound beyond the largest number is infinite
     def gap(
         self, v: Array, missed: Array, targets: Array, *, balanced: bool
     ) -> Certificate:

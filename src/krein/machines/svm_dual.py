@@ -225,6 +225,7 @@ class SVMDual:
             certificate = Certificate(certificate.kind, np.inf, np.inf)
         return replace(point, certificate=certificate)
 
+    @np.errstate(all="ignore")  # a bound beyond the largest number is infinite
     def certified(self, point: SVMPoint) -> Certificate:
         """Certificate of a solution: with the noise of K, and its share of rounding."""
         found = point.certificate
@@ -234,6 +235,8 @@ class SVMDual:
             return replace(found, rounding=2.0 * float(point.error.max()))
         if self.noise is not None:
             found = self._gap(point, point.error + self._noise_of(point.v))
+            if not np.isfinite(found.value):
+                return Certificate("gap", np.inf, np.inf)
         own = self._relative(point, self.domain.gap(point.a, point.gradient))
         return replace(found, rounding=max(0.0, found.relative - own))
 
@@ -244,6 +247,7 @@ class SVMDual:
 
     # ------------------------------------------------------------ certificates
 
+    @np.errstate(all="ignore")
     def sharpened(self, point: SVMPoint) -> Certificate:
         """As `certified`, for points above `tol`: outputs in extended precision."""
         found = self.certified(point)

@@ -316,6 +316,7 @@ def rounding_of_eigenvalues(norm: float, n: int) -> float:
     return _BACKWARD * _EPS * norm / float(np.sqrt(max(n, 1)))
 
 
+@np.errstate(all="ignore")  # what leaves the range of float64 is not counted
 def rounding_of_targets(
     record: Fix, spectrum: Spectrum, added: Array, t: float, base: float = 0.0
 ) -> float:
@@ -327,8 +328,7 @@ def rounding_of_targets(
     step = _BACKWARD * _EPS * float(np.abs(values).max(initial=0.0))
     off = 0.0
     for moved in (values - step, values, values + step):
-        with np.errstate(all="ignore"):
-            exact = record.target(moved, 0.0, t) - base * moved
+        exact = record.target(moved, 0.0, t) - base * moved
         off = max(off, float(np.abs(exact - added).max(initial=0.0)))
     return off / float(np.sqrt(max(spectrum.n, 1))) if np.isfinite(off) else 0.0
 
