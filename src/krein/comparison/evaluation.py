@@ -207,7 +207,8 @@ class ContenderSearch:
 
     def _by_fit(self, candidate: dict[str, Any], K: Any, train: Any, test: Any) -> Any:
         """Decision values of a model that is fitted as anybody fits it."""
-        model = (self.method.rough or self.method.build)(**candidate)
+        rough = self.method.rough
+        model = self.method.build(candidate) if rough is None else rough(**candidate)
         part, new = K[np.ix_(train, train)], K[np.ix_(test, train)]
         if scipy.sparse.issparse(K):
             part, new = compressed_rows(part), compressed_rows(new)
