@@ -315,3 +315,14 @@ def test_kinds_of_machines_are_candidates_of_several_classes_only(rng):
         "ovo",
     }
     assert both.fit_best().multi_class in ("ovr", "ovo")
+
+
+@pytest.mark.parametrize(
+    ("case", "left_out"),
+    [("equal", True), ("clear", False), ("nothing", False), ("higher", False)],
+)
+def test_below_the_headline_only_what_it_says_is_left_out(case, left_out):
+    answer = comparison_of(case).recommendation
+    below = answer.in_words(below_headline=True)
+    assert answer.text.endswith(below)
+    assert (len(below) < len(answer.text)) == left_out
