@@ -16,7 +16,7 @@ more (k~ cannot be less in a positive semidefinite kernel).
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass, replace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import scipy.optimize
@@ -147,8 +147,8 @@ class KreinRidge(KernelRegressor):
 
     def fit_rows(self, training: Training, target: Values) -> FittedRows:
         """Solve the system; see `KernelModel.fit_rows`."""
-        if isinstance(training.K, LowRank):
-            return self._fit_landmarks(training.K, training, target.y)
+        if training.landmarks is not None:
+            return self._fit_landmarks(cast(LowRank, training.K), training, target.y)
         y = target.y
         spectrum = training.K.spectrum(training.weight)
         raw = self.method == "stabilised"

@@ -8,7 +8,7 @@ from typing import Any, Self, cast
 import numpy as np
 from sklearn.base import OutlierMixin
 
-from krein.arrays import Array, power_of_two, product_and_error
+from krein.arrays import Array, power_of_two
 from krein.declarations import (
     COEFFICIENTS,
     RESULTS,
@@ -23,7 +23,6 @@ from krein.machines.box import BalancedBox
 from krein.machines.libsvm import solve_dual
 from krein.machines.svm_dual import SVMDual
 from krein.machines.tall_svm import linear_svm
-from krein.similarity.low_rank import LowRank
 from krein.similarity.tiles import TiledMatrix
 from krein.sklearn_internals import num_samples
 from krein.spectrum.fixed_kernel import FixedKernel
@@ -253,11 +252,7 @@ class SpectrumOneClassSVM(OutlierMixin, KernelModel):
         rounded, all of them where the origin is inside, and rows that the method
         leaves raw or blind have others.
         """
-        if isinstance(training.K, LowRank):
-            columns, nothing = training.K.columns, np.zeros(training.size)
-            scores, (_, error) = columns @ coef, columns.errors(nothing, coef)
-        else:
-            scores, error = product_and_error(training.K.dense(), coef)
+        scores, error = training.K.outputs(coef)
         weight = training.upper(1.0)
         order = np.argsort(scores, kind="stable")
         reached = np.cumsum(weight[order])

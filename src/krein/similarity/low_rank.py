@@ -271,6 +271,11 @@ class LowRank(Matrix):
         """Return the approximation with the absolute values of its eigenvalues."""
         return replace(self, eigenvalues=np.abs(self.eigenvalues)), None
 
+    def outputs(self, coef: Array) -> tuple[Array, Array]:
+        """Outputs of all items for coefficients on the landmarks, and rounding."""
+        _, error = self.columns.errors(np.zeros(self.shape[0]), coef)
+        return self.columns @ coef, error
+
     def block(self, rows: Any, columns: Any) -> Array:
         """Approximate similarities of the items `rows` to the items `columns`."""
         left, right = self._coordinates(rows), self._coordinates(columns)

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from krein.arrays import Array, real_numbers
+from krein.arrays import Array, product_and_error, real_numbers
 from krein.items import take
 from krein.sklearn_internals import num_samples
 from krein.spectrum.decomposition import Spectrum, lowest_eigenvalue, rescale
@@ -134,6 +134,10 @@ class Matrix(ABC):
         return rounding_of_eigenvalues(float(np.linalg.norm(K)), K.shape[0])
 
     # ------------------------------------------------------------------- prediction
+
+    def outputs(self, coef: Array) -> tuple[Array, Array]:
+        """Outputs of all items for coefficients as a model keeps them, and rounding."""
+        return product_and_error(self.dense(), coef)
 
     def seen(self, rows: np.ndarray, by: np.ndarray) -> Array:
         """Similarities of the items `rows` that a model of the items `by` asks for."""
