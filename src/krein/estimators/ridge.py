@@ -157,15 +157,7 @@ class KreinRidge(KernelRegressor):
         with_null = np.append(spectrum.eigenvalues, 0.0)
         null, _ = record.apply(with_null, spectrum.tolerance, self.t)
         process = _process(spectrum, kernel, y, float(null[-1]), self.fit_intercept)
-        auto = isinstance(self.alpha, str)
-        alpha = process.best_alpha() if auto else float(self.alpha)
-        if auto and process.sees_no_noise(alpha):
-            warn_user(
-                "KreinRidge(alpha='auto') chose the least penalty it may, "
-                f"{alpha:.2g}: the targets look free of noise. If they are "
-                "not, standard deviations are too small, and predictions follow the "
-                "noise: give alpha a number, or choose it by GridSearchCV"
-            )
+        alpha = self._penalty(process)
         convex = is_psd(kernel)
         if convex:
             kernel = np.maximum(kernel, 0.0)
@@ -184,7 +176,7 @@ class KreinRidge(KernelRegressor):
         )
         fixed_kernel = by_spectrum(training.K, record, spectrum, self.t)
         scale = 1.0
-        if auto:
+        if isinstance(self.alpha, str):
             scale = process.scale(alpha, spectrum.eigenvectors, training.weight)
         if record.needs == "nothing":  # the process has the clipped kernel
             gain = (spectrum.eigenvalues > spectrum.tolerance).astype(float)
@@ -203,6 +195,20 @@ class KreinRidge(KernelRegressor):
         }
         return FittedRows([Row(fixed_kernel.to_raw(result.x), b, result)], facts)
 
+    def _penalty(self, process: GaussianProcess) -> float:
+        """Return the penalty given, or the one that the process chooses."""
+        if not isinstance(self.alpha, str):
+            return float(self.alpha)
+        alpha = process.best_alpha()
+        if process.sees_no_noise(alpha):
+            warn_user(
+                f"KreinRidge(alpha='auto') chose the least penalty it may, {alpha:.2g}: "
+                "the targets look free of noise. If they are not, standard deviations "
+                "are too small, and predictions follow the noise: give alpha a number, "
+                "or choose it by GridSearchCV"
+            )
+        return alpha
+
     def _fit_landmarks(self, K: LowRank, training: Training, y: Array) -> FittedRows:
         """Solve on the features of landmarks, which stay in tiles."""
         raw = self.method == "stabilised"
@@ -219,14 +225,13 @@ class KreinRidge(KernelRegressor):
         process = GaussianProcess(
             values, z, u, total, 0.0, self.fit_intercept, beyond=beyond
         )
-        auto = isinstance(self.alpha, str)
-        alpha = process.best_alpha() if auto else float(self.alpha)
+        alpha = self._penalty(process)
         if not raw and sizes.min(initial=0.0) < 0.0:
             self._refuse_singular(sizes + alpha)
         problem = TallRidge(factored.vectors, sizes, y, weight, alpha, z, u, raw)
         result, b = problem.solve(fit_intercept=self.fit_intercept, tol=self.tol)
         scale = 1.0
-        if auto:
+        if isinstance(self.alpha, str):
             scale = process.scale_of_tiles(alpha, factored.vectors, weight, outside)
         raw_rows = K.eigenvalues
         facts = {
