@@ -202,7 +202,8 @@ class KreinRidge(KernelRegressor):
         alpha = process.best_alpha()
         if process.sees_no_noise(alpha):
             warn_user(
-                f"KreinRidge(alpha='auto') chose the least penalty it may, {alpha:.2g}: "
+                f"KreinRidge(alpha='auto') chose the least penalty it may, "
+                f"{alpha:.2g}: "
                 "the targets look free of noise. If they are not, standard deviations "
                 "are too small, and predictions follow the noise: give alpha a number, "
                 "or choose it by GridSearchCV"
