@@ -113,11 +113,11 @@ CONVERSIONS = {
 }
 # Rows of the table: the name in the picture, and the words of README.md.
 TITLES = {
-    "SVC": "scikit-learn's `SVC` on the matrix",
-    "SVC, converted": "`SVC`, the conversion of the matrix chosen as well",
-    "flip by hand": "`SVC` after ten lines of NumPy (flip, new rows mapped)",
+    "SVC": "scikit-learn's `SVC`",
+    "SVC, converted": "`SVC`, conversion chosen too",
+    "flip by hand": "`SVC` after flip, ten lines of NumPy",
     "nearest neighbours": "nearest neighbours",
-    "rows as features": "logistic regression, rows of the matrix as features",
+    "rows as features": "logistic regression on the rows",
     "SimilarityClassifier": "**`krein.SimilarityClassifier`**",
 }
 
