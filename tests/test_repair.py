@@ -231,6 +231,8 @@ def test_a_low_diagonal_is_told_what_was_not_given(options, advice):
 def test_bad_matrices():
     K = symmetric(0)
     with pytest.raises(ValueError, match=r"\(K \+ K.T\) / 2"):
+        nearest_psd(K + 0.1 * np.triu(K, 1))
+    with pytest.raises(ValueError, match="the lower half is zero; pass"):
         nearest_psd(np.triu(K))
     gaps = K.copy()
     gaps[0, 1] = gaps[1, 0] = np.nan

@@ -34,7 +34,7 @@ def test_every_script_is_run(speed):
     errors |= {"results_page.py", "screen.py", "tables.py", "ties.py", "verdicts.py"}
     errors |= {"many_classes.py", "steps.py", "walks.py"}
     errors |= {"conversions.py", "similarity_model.py", "similarity_regression.py"}
-    errors |= {"chance.py"}
+    errors |= {"chance.py", "members.py"}
     assert listed | errors == {path.name for path in BENCHMARKS.glob("*.py")}
     assert sum(quick is not None for *_, quick in speed.FIGURES) >= 3
 

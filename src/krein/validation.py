@@ -255,6 +255,9 @@ def check_symmetric(
         if empty := empty_half(K):
             mean = (
                 f"the {empty} half is zero; symmetrize=True (--symmetrize) mirrors it"
+                if option
+                else f"the {empty} half is zero; pass (K + K.T) / 2 of a full matrix, "
+                "or mirror the other half"
             )
         raise ValueError(
             f"{name} is not symmetric: the two directions of a pair differ by up to "

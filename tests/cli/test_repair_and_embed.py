@@ -150,7 +150,7 @@ def test_similarities_are_embedded_too(krein, files):
     ("words", "message"),
     [
         (("D.csv",), "--kind distance"),
-        (("C.csv", "--correction", "lingoes"), "--correction is for --kind distance"),
+        (("C.csv", "--correction", "lingoes"), "--correction is for distances"),
         (("C.csv", "--kind", "distance"), "looks like similarities|negative"),
         (("D.csv", "--kind", "distance", "--components", "0"), "n_components"),
     ],

@@ -15,9 +15,9 @@ PAGE = Path(__file__).parents[2] / "docs" / "howto" / "format.md"
 USE = """
 import sys
 from krein import FormatError, read_matrix
-read = read_matrix("K.json")
+read = read_matrix("K.sim")
 print(read.names, read.data.tolist(), read.notes)
-for name in ("bad.json", "names.json"):
+for name in ("bad.sim", "names.sim"):
     try:
         read_matrix(name)
     except FormatError as error:
@@ -38,9 +38,9 @@ def test_a_reader_and_a_line_are_a_format(tmp_path):
     start = "FORMATS = (\n"
     (files / "readers.py").write_text(table.replace(start, start + line, 1))
     whole = '{"names": ["a", "b"],\n "matrix": [[1, 2], [2, 1]]}'
-    (tmp_path / "K.json").write_text(whole)
-    (tmp_path / "bad.json").write_text('{"names": ["a", "b"]}')
-    (tmp_path / "names.json").write_text('{"names": ["a"], "matrix": [[1, 2], [2, 1]]}')
+    (tmp_path / "K.sim").write_text(whole)
+    (tmp_path / "bad.sim").write_text('{"names": ["a", "b"]}')
+    (tmp_path / "names.sim").write_text('{"names": ["a"], "matrix": [[1, 2], [2, 1]]}')
     ended = subprocess.run(
         [sys.executable, "-c", USE],
         env={**os.environ, "PYTHONPATH": str(tmp_path)},
@@ -51,6 +51,6 @@ def test_a_reader_and_a_line_are_a_format(tmp_path):
     )
     assert ended.stdout.splitlines() == [
         "['a', 'b'] [[1.0, 2.0], [2.0, 1.0]] ['read 2 x 2 numbers, with names']",
-        "bad.json: expected names and a matrix: 'matrix'",
-        "names.json: has 1 names for 2 rows",
+        "bad.sim: expected names and a matrix: 'matrix'",
+        "names.sim: has 1 names for 2 rows",
     ]

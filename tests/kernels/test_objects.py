@@ -97,7 +97,7 @@ def test_every_window_and_length(name, x, y, window):
 def test_bad_series_are_named(name):
     kernel = Kernel(name)
     with pytest.raises(ValueError, match=r"X\[1\] contains NaN or infinity"):
-        kernel([[1.0, 2.0], [1.0, 2.0, np.nan]])
+        kernel([[1.0, 2.0], [1.0, np.nan, 2.0]])
     with pytest.raises(ValueError, match=r"Y\[0\] has shape \(0,\)"):
         kernel([[1.0]], [[]])
     with pytest.raises(ValueError, match=r"one shape .*channels.*, got \[1, 2\]"):

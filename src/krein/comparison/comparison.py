@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -464,8 +464,13 @@ class Comparison:
         *,
         force: bool = False,
         title: str = "Comparison",
+        about: str = "",
         command: str = "",
         names: Sequence[str] | None = None,
+        diagnosis: Any = None,
+        findings: Sequence[dict[str, Any]] | None = None,
+        source: Mapping[str, Any] | None = None,
+        finding: str = "",
     ) -> Path:
         """Write the report: one self-contained page.
 
@@ -475,12 +480,18 @@ class Comparison:
             Where to write.
         force : bool
             Replace an existing file.
-        title : str
-            What the similarity is called on the page.
+        title, about : str
+            Heading of the page, and where the similarity comes from.
         command : str
             The command that repeats the run.
         names : sequence of str, optional
             Names of the items.
+        diagnosis, findings : Diagnosis, sequence of dict, optional
+            Of the similarity, if they are known already.
+        source : mapping, optional
+            Where the data come from, for the lines to copy.
+        finding : str
+            What stands below the heading instead of the headline.
 
         Returns
         -------
@@ -488,8 +499,19 @@ class Comparison:
         """
         from krein.report import write_report
 
-        context = {"title": title, "command": command, "names": names}
-        return write_report(self, path, force=force, **context)
+        return write_report(
+            self,
+            path,
+            force=force,
+            title=title,
+            about=about,
+            command=command,
+            names=names,
+            diagnosis=diagnosis,
+            findings=findings,
+            source=source,
+            finding=finding,
+        )
 
     def fit_best(self, method: str | None = None) -> Any:
         """Fit the recommended method (or the one named) on all data.
