@@ -5,8 +5,8 @@
 One split of a similarity of n items. "By hand" is what an expert would write for the
 same fits: per fold one eigendecomposition, one matrix product per method, and LIBSVM by
 scikit-learn for every C; nearest neighbours and logistic regression on the rows by
-scikit-learn. "One by one" is `compare` called for each method alone. One process, BLAS
-on one thread; minima over repetitions.
+scikit-learn. "One by one" is `compare` called for each method alone. One process,
+minima over repetitions.
 
 Then `SpectrumSVCCV` (72 settings, five folds) in units of one eigendecomposition of the
 whole matrix per fold and one for the last fits, in turns, processor time; and `compare`
@@ -24,7 +24,6 @@ from sklearn.model_selection import StratifiedKFold
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
-from threadpoolctl import threadpool_limits
 
 from krein import SpectrumSVCCV, compare, sigmoid_kernel, tl1_kernel
 from krein.comparison.contenders import CONTENDERS
@@ -151,33 +150,31 @@ def main():
         K, y = similarity(n)
         split = next(StratifiedKFold(5, shuffle=True, random_state=0).split(K, y))
         together, alone, hand = [], [], []
-        with threadpool_limits(1):
-            for _ in range(rounds):
-                together.append(
+        for _ in range(rounds):
+            together.append(
+                seconds(lambda K=K, y=y, s=split: compare(K, y, methods=NAMES, cv=[s]))[
+                    0
+                ]
+            )
+            alone.append(
+                sum(
                     seconds(
-                        lambda K=K, y=y, s=split: compare(K, y, methods=NAMES, cv=[s])
+                        lambda K=K, y=y, s=split, m=m: compare(
+                            K, y, methods=[m], cv=[s]
+                        )
                     )[0]
+                    for m in NAMES
                 )
-                alone.append(
-                    sum(
-                        seconds(
-                            lambda K=K, y=y, s=split, m=m: compare(
-                                K, y, methods=[m], cv=[s]
-                            )
-                        )[0]
-                        for m in NAMES
-                    )
-                )
-                hand.append(seconds(lambda K=K, y=y, s=split: by_hand(K, y, s))[0])
+            )
+            hand.append(seconds(lambda K=K, y=y, s=split: by_hand(K, y, s))[0])
         a, b, c = min(together), min(alone), min(hand)
         print(
             f"n = {n}: compare {a:.2f} s, one by one {b:.2f} s (ratio {a / b:.2f}), "
             f"by hand {c:.2f} s (ratio {a / c:.2f})"
         )
 
-    with threadpool_limits(1):
-        show_searches()
-        show_defaults()
+    show_searches()
+    show_defaults()
 
 
 if __name__ == "__main__":

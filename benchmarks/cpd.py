@@ -1,5 +1,7 @@
 """Speed and accuracy of CPDSVC, as ratios inside one process.
 
+    python benchmarks/cpd.py kernel     the thin-plate kernel against SciPy's distances
+    python benchmarks/cpd.py memory     n x n arrays of one fit
     python benchmarks/cpd.py fit        one fit from X at n = 5000 against SVC
     python benchmarks/cpd.py path       16 alphas at n = 2500 against one fit
     python benchmarks/cpd.py nested     nested cross-validation against an SVC grid
@@ -15,10 +17,12 @@ from __future__ import annotations
 import argparse
 import os
 import time
+import tracemalloc
 import warnings
 from pathlib import Path
 
 import numpy as np
+from scipy.spatial.distance import cdist
 from sklearn.datasets import make_moons
 from sklearn.model_selection import (
     GridSearchCV,
@@ -27,7 +31,7 @@ from sklearn.model_selection import (
 )
 from sklearn.svm import SVC
 
-from krein import CPDSVC, CPDSVCCV, thin_plate_kernel
+from krein import CPDSVC, CPDSVCCV, CPDRegressor, thin_plate_kernel
 
 ALPHAS = np.logspace(3, -4, 16)
 # 63 points: C in nine, gamma (on standardised data, times the number of features) in
@@ -70,6 +74,52 @@ def svc_grid(n_features: int, **options) -> GridSearchCV:
     return GridSearchCV(SVC(), grid, **options)
 
 
+def kernel() -> None:
+    """The same number of passes over memory as SciPy's distances and their power."""
+    rng = np.random.default_rng(0)
+    for d in (2, 10, 50):
+        X, Y = rng.standard_normal((1000, d)), rng.standard_normal((3000, d))
+        for exponent in (1, 2, 3):
+            own, parts = [], []
+            for _ in range(5):
+                own.append(
+                    seconds(lambda: thin_plate_kernel(X, Y, exponent=exponent))  # noqa: B023
+                )
+                parts.append(seconds(lambda: by_scipy(X, Y, exponent)))  # noqa: B023
+            print(
+                f"thin_plate_kernel, 1000 x 3000, {d} features, exponent {exponent}: "
+                f"{1e3 * min(own):.1f} ms, SciPy {1e3 * min(parts):.1f} ms, ratio "
+                f"{min(own) / min(parts):.2f}",
+                flush=True,
+            )
+
+
+def by_scipy(X, Y, exponent):
+    """Distances by SciPy, then the power, without anything else."""
+    D = cdist(X, Y)
+    return D**2 * np.log(D) if exponent == 2 else D**exponent
+
+
+def memory() -> None:
+    """By tracemalloc, on moons; with the goals of the three losses."""
+    X, y = make_moons(2500, noise=0.25, random_state=0)
+    models = {
+        "hinge": (CPDSVC(), 1.0),
+        "logistic": (CPDSVC(loss="logistic"), 1.8),
+        "regression": (CPDRegressor(), 2.1),
+    }
+    for name, (model, goal) in models.items():
+        tracemalloc.start()
+        model.fit(X, y)
+        arrays = tracemalloc.get_traced_memory()[1] / (8 * len(y) ** 2)
+        tracemalloc.stop()
+        print(
+            f"{name}, n = {len(y)}: {arrays:.2f} n x n arrays, {arrays / goal:.2f} of "
+            f"{goal}",
+            flush=True,
+        )
+
+
 def fit() -> None:
     print("one fit from X, n = 5000, parameters tuned on 1000 samples")
     print(f"{'data':10} {'SVC s':>8} {'CPDSVC s':>9} {'ratio':>6}  violators, gap")
@@ -85,7 +135,8 @@ def fit() -> None:
             f"{name:10} {svc_time:8.3f} {own_time:9.3f} {own_time / svc_time:6.2f}  "
             f"{model.support_.size} of {len(y)}, alpha {alpha:.3g}, "
             f"gap {model.duality_gap_[0]:.1e}, {model.n_iter_[0]} steps; SVC "
-            f"C={tuned.C:.3g}, {tuned.n_support_.sum()} support vectors",
+            f"C={tuned.C:.3g}, {tuned.n_support_.sum()} support vectors; fit "
+            f"{own_time:.3f} s",
             flush=True,
         )
 
@@ -202,7 +253,15 @@ def guess() -> None:
         )
 
 
-COMMANDS = {"fit": fit, "path": path, "nested": nested, "usps": usps, "guess": guess}
+COMMANDS = {
+    "kernel": kernel,
+    "memory": memory,
+    "fit": fit,
+    "path": path,
+    "nested": nested,
+    "usps": usps,
+    "guess": guess,
+}
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description="Speed and accuracy of CPDSVC")

@@ -1,6 +1,9 @@
 """Figures of training with landmarks: accuracy, growth with n, speed of a cluster.
 
     python benchmarks/scale.py million            1e5, 3e5, 1e6 vectors, 200 landmarks
+    python benchmarks/scale.py models [N ...]     every model on 100 landmarks, by n
+    python benchmarks/scale.py memory             peak memory for 2, 10 and 40 classes
+    python benchmarks/scale.py rivals [N]         Nystroem and SVC by scikit-learn
     python benchmarks/scale.py ijcnn1 DATA        35 000 rows, TL1, 500 landmarks
     python benchmarks/scale.py dask               1 and 2 workers, and a plain loop
     python benchmarks/scale.py tiny               all of it in seconds, for a smoke test
@@ -14,6 +17,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import pickle
 import resource
 import subprocess
 import sys
@@ -87,6 +91,184 @@ def million(sizes=(100_000, 300_000, 1_000_000), m=200, memory="1GB"):
         )[0]
         print(f"time ({clock}) ~ n^{slope:.3f}; per Newton step n^{per_step:.3f}")
     print(f"peak resident memory at n = {rows[-1]['n']}: {rows[-1]['peak_GB']:.2f} GB")
+
+
+# ------------------------------------------------------------------------------- models
+
+
+def tasks(n, seed=0):
+    """Vectors, and what is to be learnt of them: two classes, ten, numbers."""
+    X, _ = vectors(n, seed)
+    rng = np.random.default_rng(seed + 100)
+    values = np.sin(6 * X[:, 0]) + X[:, 1] - X[:, 2] ** 2
+    values = values + 0.2 * rng.standard_normal(n)
+    borders = np.linspace(-1.2, 1.6, 9)
+    return X, {
+        "two": values > 0.2,
+        "ten": np.digitize(values, borders),
+        "values": values,
+        "none": None,
+    }
+
+
+def models_on_landmarks(m):
+    """Name -> (model, task)."""
+    from krein import (
+        KreinLogisticRegression,
+        KreinNystroem,
+        KreinRidge,
+        SpectrumOneClassSVM,
+        SpectrumSVC,
+        SpectrumSVR,
+    )
+
+    nystroem = KreinNystroem(m, random_state=0)
+    common = {"kernel": "tl1", "approximation": nystroem}
+    return {
+        "SVM, two classes": (SpectrumSVC("flip", **common), "two"),
+        "SVM, ten classes": (SpectrumSVC("flip", **common), "ten"),
+        "logistic, two classes": (
+            KreinLogisticRegression(1e-3, indefinite="flip", **common),
+            "two",
+        ),
+        "logistic, ten classes": (
+            KreinLogisticRegression(1e-3, indefinite="flip", **common),
+            "ten",
+        ),
+        "ridge": (KreinRidge("auto", method="flip", **common), "values"),
+        "SVR": (SpectrumSVR("flip", **common), "values"),
+        "one class": (SpectrumOneClassSVM("flip", nu=0.1, **common), "none"),
+    }
+
+
+def one_model(n, m, name, memory="1GB"):
+    """Seconds, peak memory and quality of one model, in this process."""
+    import warnings
+
+    from krein.scale import fit
+
+    warnings.simplefilter("ignore", UserWarning)
+    X, y = tasks(n)
+    X_new, y_new = tasks(10_000, seed=1)
+    model, task = models_on_landmarks(m)[name]
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    with tempfile.TemporaryDirectory() as folder:
+        if task == "none":
+            _, wall, cpu = clocked(lambda: model.fit(X))
+        else:
+            _, wall, cpu = clocked(
+                lambda: fit(model, X, y[task], store=f"{folder}/s", memory=memory)
+            )
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    results = model.result_ if isinstance(model.result_, list) else [model.result_]
+    return {
+        "model": name,
+        "n": n,
+        "wall": wall,
+        "cpu": cpu,
+        "grown_MB": (peak - before) / 1e3,
+        "worst_certificate": max(one.certificate.relative for one in results),
+        "statuses": sorted({one.status for one in results}),
+        "score": None if task == "none" else model.score(X_new, y_new[task]),
+    }
+
+
+def models(sizes=(10_000, 30_000, 100_000), m=100):
+    """Seconds of every model, each size in a process of its own, and exponents."""
+    for name in models_on_landmarks(m):
+        rows = []
+        for n in sizes:
+            command = [sys.executable, __file__, "model", str(n), str(m), name]
+            done = subprocess.run(command, capture_output=True, text=True, check=True)
+            rows.append(json.loads(done.stdout))
+            print(json.dumps(rows[-1]), flush=True)
+        times = [row["cpu"] for row in rows]
+        slope = np.polyfit(np.log(sizes), np.log(times), 1)[0]
+        print(f"{name}: processor seconds ~ n^{slope:.3f}", flush=True)
+
+
+def memory_of_classes(n=60_000, m=50):
+    """Peak memory of a fit against what was allowed, by the number of classes."""
+    for n_classes, allowed in ((2, 25), (10, 30), (40, 45)):
+        numbers = [str(k) for k in (n, m, n_classes, allowed)]
+        command = [sys.executable, __file__, "classes", *numbers]
+        done = subprocess.run(command, capture_output=True, text=True, check=True)
+        print(done.stdout.strip(), flush=True)
+
+
+def one_number_of_classes(n, m, n_classes, allowed):
+    from krein import KreinNystroem, SpectrumSVC
+    from krein.scale import fit
+
+    X, y = tasks(n)
+    borders = np.quantile(y["values"], np.arange(1, n_classes) / n_classes)
+    labels = np.digitize(y["values"], borders)
+    nystroem = KreinNystroem(m, random_state=0)
+    model = SpectrumSVC("flip", kernel="tl1", approximation=nystroem)
+    fit(model, X[:2000], labels[:2000] >= n_classes // 2)  # imports, thread pools
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    fit(model, X, labels, memory=allowed * 10**6)
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    print(
+        f"{n} items, {m} landmarks, {n_classes} classes: "
+        f"{(peak - before) / 1e3:.0f} MB of memory={allowed} MB, "
+        f"pickle {len(pickle.dumps(model)) / 1e3:.0f} kB"
+    )
+
+
+# ------------------------------------------------------------------------------- rivals
+
+
+def rivals(n=100_000, m=200, samples=(2000, 5000, 20_000)):
+    """Accuracy and processor seconds beside scikit-learn, one thread, default settings.
+
+    C of each is the best of three on 5000 further items.
+    """
+    from sklearn.base import clone
+    from sklearn.kernel_approximation import Nystroem
+    from sklearn.linear_model import SGDClassifier
+    from sklearn.pipeline import make_pipeline
+    from sklearn.svm import SVC, LinearSVC
+
+    from krein import KreinNystroem, SpectrumSVC
+
+    X, y = tasks(n)
+    held, y_held = tasks(5000, seed=2)
+    new, y_new = tasks(50_000, seed=1)
+    features = Nystroem(gamma=1.0, n_components=m, random_state=0)
+    nystroem = KreinNystroem(m, random_state=0)
+    spectrum = SpectrumSVC("flip", kernel="tl1", approximation=nystroem)
+    linear = make_pipeline(features, LinearSVC(dual=False, tol=1e-3))
+    sgd = make_pipeline(features, SGDClassifier(random_state=0))
+    found = {
+        f"TL1, flip, {m} landmarks": (spectrum, "C", (0.1, 1.0, 10.0), n),
+        f"RBF Nystroem {m}, LinearSVC": (linear, "linearsvc__C", (1.0, 10.0, 100.0), n),
+        f"RBF Nystroem {m}, SGD": (sgd, "sgdclassifier__alpha", (1e-6, 1e-5, 1e-4), n),
+    }
+    for size in samples:
+        if size <= n:
+            name = f"RBF SVC on {size} items"
+            found[name] = (SVC(gamma=1.0), "C", (1.0, 10.0, 100.0), size)
+    for task in ("two", "ten"):
+        for name, (model, parameter, grid, size) in found.items():
+            few = slice(0, min(size, 5000))
+            best = max(
+                grid,
+                key=lambda value, model=model, parameter=parameter, few=few: (
+                    clone(model)
+                    .set_params(**{parameter: value})
+                    .fit(X[few], y[task][few])
+                    .score(held, y_held[task])
+                ),
+            )
+            fitted = clone(model).set_params(**{parameter: best})
+            _, _, cpu = clocked(lambda f=fitted, k=size, t=task: f.fit(X[:k], y[t][:k]))
+            score, _, cpu_new = clocked(lambda f=fitted, t=task: f.score(new, y_new[t]))
+            print(
+                f"{task:4s} {name:30s} accuracy {100 * score:.2f} %  fit {cpu:7.1f} s  "
+                f"50 000 new items {cpu_new:6.1f} s  {parameter}={best:g}",
+                flush=True,
+            )
 
 
 # ------------------------------------------------------------------------------- ijcnn1
@@ -262,10 +444,23 @@ def show(label, wall, cpu, driver=None):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("what", choices=["million", "ijcnn1", "dask", "tiny", "size"])
+    inner = ["size", "model", "classes"]  # one process each
+    known = ["million", "models", "memory", "rivals", "ijcnn1", "dask", "tiny"]
+    parser.add_argument("what", choices=[*known, *inner])
     parser.add_argument("arguments", nargs="*")
     given = parser.parse_args()
-    if given.what == "size":
+    if given.what == "model":
+        n, m, name = given.arguments
+        print(json.dumps(one_model(int(n), int(m), name)))
+    elif given.what == "classes":
+        one_number_of_classes(*map(int, given.arguments))
+    elif given.what == "models":
+        models(*([tuple(map(int, given.arguments))] if given.arguments else []))
+    elif given.what == "memory":
+        memory_of_classes()
+    elif given.what == "rivals":
+        rivals(*map(int, given.arguments))
+    elif given.what == "size":
         n, m, memory = given.arguments
         print(json.dumps(one_size(int(n), int(m), memory)))
     elif given.what == "million":
@@ -276,6 +471,8 @@ def main():
         dask()
     else:
         million((2500, 5000), m=20, memory="200MB")
+        models((2100, 3000), m=20)
+        rivals(2100, m=20, samples=(500,))
         dask(n=64, m=4, length=10)
 
 

@@ -4,7 +4,8 @@
 
 Every similarity of `regret_matrices.py` is split 60 / 40. Compared are
 
-- the model on what is there: distances where the data are distances, else similarities;
+- the model on what is there: distances where the data are distances, items where they
+  are vectors (whose kernel is then a function), else similarities;
 - the model on the similarity that was made of them, as if distances were not known;
 - `SpectrumSVCCV()` on that similarity;
 - flip and logistic regression, the yardstick: scikit-learn's
@@ -27,7 +28,7 @@ from pathlib import Path
 import numpy as np
 from conversions import GIVEN, SIX
 from regret import distances, split_of
-from regret_matrices import FORMS, cases
+from regret_matrices import FORMS, as_it_is, cases
 
 from krein import KreinLogisticRegressionCV, SimilarityClassifier, SpectrumSVCCV
 from krein.similarity.conversions import CONVERSIONS
@@ -61,12 +62,25 @@ def timed(model, known, codes, new, truth):
 
 def flip_logistic(K, new, codes):
     """Inner log-loss, and probabilities of new items."""
-    flipped = Similarities(K).treated("flip")
+    flipped = Similarities(K).fixed_kernel("flip")
     known = np.array(flipped.kernel())
     known = 0.5 * (known + known.T)
     unit = float(np.diagonal(known).mean())
     model = KreinLogisticRegressionCV(ALPHAS * unit).fit(known, codes)
     return model.best_score_, model.predict_proba(flipped.rows(new))
+
+
+def on_what_is_there(case, items, K):
+    """The model, and what is cut by rows (and columns) for it."""
+    if case.matrix in FORMS.values():
+        return SimilarityClassifier(kind="distance"), items
+    if case.matrix is as_it_is:
+        return SimilarityClassifier(), K
+
+    def kernel(one, other):  # of items that are known by their numbers
+        return K[np.ix_(one[:, 0].astype(int), other[:, 0].astype(int))]
+
+    return SimilarityClassifier(kernel), np.arange(len(K))[:, None]
 
 
 def run(case, split, folder, logistic):
@@ -82,15 +96,15 @@ def run(case, split, folder, logistic):
     K = 0.5 * (K + K.T)
     known, new = np.ix_(train, train), np.ix_(test, train)
     if OURS not in found:
-        given = case.matrix in FORMS.values()
-        X, kind = (items, "distance") if given else (K, "similarity")
         models = {
-            OURS: (SimilarityClassifier(kind=kind), X),
+            OURS: on_what_is_there(case, items, K),
             "pool of similarity": (SimilarityClassifier(), K),
             "spectrum": (SpectrumSVCCV(), K),
         }
         for name, (model, M) in models.items():
-            found[name] = timed(model, M[known], codes[train], M[new], codes[test])
+            square = len(M) == M.shape[1]
+            part, rest = (M[known], M[new]) if square else (M[train], M[test])
+            found[name] = timed(model, part, codes[train], rest, codes[test])
     if logistic:
         D = distances(case, items, K)
         scores, probas = [], []

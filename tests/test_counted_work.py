@@ -263,19 +263,21 @@ def test_a_report_decomposes_once(monkeypatch, problem, tmp_path):
     assert counter["eigh"] == 1
 
 
-def test_rows_without_a_bound_share_one_factor(monkeypatch):
-    """Nearly diagonal kernels: LIBSVM solves the first row, one system the others."""
+def test_rows_with_few_bounds_share_one_inverse(monkeypatch):
+    """Nearly diagonal kernels: LIBSVM solves the first row, one inverse the others."""
     rng = np.random.default_rng(0)
-    X, y = rng.standard_normal((80, 6)), np.arange(80) % 5
+    X, y = rng.standard_normal((80, 6)), np.arange(80) % 4
     K = np.eye(80) + 0.05 * sigmoid_kernel(X)
     counter = Counter(monkeypatch)
     counter.watch(libsvm, "_loosely")
-    free = SpectrumSVC("clip", C=100.0).fit(K, y)
-    assert counter["_loosely"] == 1
-    bounded = SpectrumSVC("clip", C=0.6).fit(K, y)
-    assert counter["_loosely"] == 1 + 5
-    for model, C in ((free, 100.0), (bounded, 0.6)):
-        for k in range(5):
+    bounded = {}
+    for C, solved in ((100.0, 1), (1.5, 1), (0.6, 4)):
+        before = counter["_loosely"]
+        model = SpectrumSVC("clip", C=C).fit(K, y)
+        assert counter["_loosely"] == before + solved
+        a = np.abs(model.alpha_)
+        bounded[C] = np.mean((a <= 0.0) | (a >= C))
+        for k in range(4):
             alone = SpectrumSVC("clip", C=C).fit(K, y == k)
             np.testing.assert_allclose(
                 model.dual_coef_[k], alone.dual_coef_[0], atol=1e-8
@@ -283,3 +285,4 @@ def test_rows_without_a_bound_share_one_factor(monkeypatch):
             np.testing.assert_allclose(
                 model.intercept_[k], alone.intercept_[0], atol=1e-8
             )
+    assert bounded[100.0] == 0.0 < bounded[1.5] < 0.2 < bounded[0.6]

@@ -33,6 +33,7 @@ def test_every_script_is_run(speed):
     errors |= {"raw_distances.py", "regret.py", "regret_matrices.py", "repair.py"}
     errors |= {"results_page.py", "screen.py", "tables.py", "ties.py", "verdicts.py"}
     errors |= {"many_classes.py", "steps.py", "walks.py"}
+    errors |= {"conversions.py", "similarity_model.py"}
     assert listed | errors == {path.name for path in BENCHMARKS.glob("*.py")}
     assert sum(quick is not None for *_, quick in speed.FIGURES) >= 3
 
@@ -46,18 +47,58 @@ def test_a_failure_stays_in_the_table(speed):
 
 def test_one_figure_is_measured_again_and_the_others_stay(speed, tmp_path, monkeypatch):
     out = tmp_path / "results.txt"
-    monkeypatch.setattr(speed, "run", lambda script, arguments: (f"old {script}", 1.0))
+    monkeypatch.setattr(
+        speed, "run", lambda script, arguments, **_: (f"old {script}", 1.0)
+    )
     monkeypatch.setattr("sys.argv", ["speed", "--out", str(out)])
     speed.main()
     before = speed.sections(out)
-    assert list(before) == [what for what, *_ in speed.FIGURES]
-    monkeypatch.setattr(speed, "run", lambda script, arguments: ("new", 2.0))
+    assert [what for what in before if "one thread" not in what] == [
+        what for what, *_ in speed.FIGURES
+    ]
+    monkeypatch.setattr(speed, "run", lambda script, arguments, **_: ("new", 2.0))
     monkeypatch.setattr("sys.argv", ["speed", "--out", str(out), "--only", "TL1"])
     speed.main()
     after = speed.sections(out)
     changed = [what for what in before if before[what] != after[what]]
-    assert changed == ["TL1 kernel over scipy's distances"]
-    assert after[changed[0]].endswith("new")
+    what = "TL1 kernel over scipy's distances"
+    assert [name.removeprefix(what) for name in changed] == [
+        "",
+        ", one thread",
+        ", default over one thread",
+    ]
+    assert after[what].endswith("new")
+
+
+def test_every_line_with_a_time_has_its_ratio_to_one_thread(speed, tmp_path):
+    import ratios
+
+    default = "TL1, n = 10: 0.30 s = 1.5 x\nno time 3\nTL1, n = 20: 80 ms, ratio 0.4"
+    one = "TL1, n = 10: 0.20 s = 1.2 x\nno time 4\nTL1, n = 20: 100 ms, ratio 0.5"
+    text = ratios.thread_ratios(default, one)
+    assert text == "1.50 x: TL1, n = 10\n0.80 x: TL1, n = 20"
+    figure = ratios.Ratio("TL1", "kernels", r"^TL1.* ratio #$", 0.45)
+    measured = {"kernels": default, "kernels" + ratios.ONE_THREAD: one}
+    assert figure.read(measured) == 0.4
+    assert figure.read(measured, ratios.ONE_THREAD) == 0.5
+    assert figure.over_one(measured) == pytest.approx(0.8)
+    assert figure.over_one({"kernels": default}) is None
+
+
+def test_one_thread_and_the_threads_of_users(speed, monkeypatch):
+    seen = []
+
+    def ran(command, env, **_):
+        seen.append({name: env.get(name) for name in speed.THREADS})
+        return type("Ended", (), {"stdout": "fit: 1.0 s", "returncode": 0})
+
+    monkeypatch.setenv("OPENBLAS_NUM_THREADS", "1")
+    monkeypatch.setattr(speed.subprocess, "run", ran)
+    parts = speed.measure("TL1", "tl1.py", [])
+    assert list(parts) == ["TL1", "TL1, one thread", "TL1, default over one thread"]
+    assert [set(env.values()) for env in seen] == [{None}, {"1"}]
+    assert parts["TL1, default over one thread"].endswith("1.00 x: fit")
+    assert list(speed.measure("threads", "threads.py", ["fits"])) == ["threads"]
 
 
 STORED = BENCHMARKS / "speed" / "results.txt"
@@ -79,7 +120,7 @@ def test_a_ratio_that_got_worse_is_found(speed, tmp_path, monkeypatch, capsys):
         ("0.3", 0, "bet"),
     ):
         monkeypatch.setattr(
-            speed, "run", lambda script, arguments, p=printed: (f"ratio {p}", 1.0)
+            speed, "run", lambda script, arguments, p=printed, **_: (f"ratio {p}", 1.0)
         )
         monkeypatch.setattr(
             "sys.argv", ["speed", "--only", "TL1", "--against", str(stored)]

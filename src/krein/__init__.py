@@ -33,14 +33,19 @@ _NAMES = {
     "krein.estimators.spectral_svr": "SpectrumOneClassSVM SpectrumSVR",
     "krein.estimators.spectrum_cv": "SpectrumSVCCV SpectrumSVRCV",
     "krein.kernels": (
-        "Kernel affine_invariant_kernel bures_kernel covariance_descriptors "
-        "damerau_kernel dtw_kernel edit_kernel erp_kernel euclidean_spd_kernel "
-        "geodesic_rbf_kernel gower_kernel haversine_kernel jaro_winkler_kernel "
-        "kernel_matrix laplacian_kernel lcs_kernel list_kernels log_euclidean_kernel "
-        "msm_kernel multiquadric_kernel needleman_wunsch_kernel "
-        "optimal_assignment_kernel polynomial_kernel rbf_kernel register_kernel "
-        "sigmoid_kernel smith_waterman_kernel stein_kernel tanimoto_kernel "
-        "thin_plate_kernel tl1_kernel twe_kernel wasserstein_1d_kernel wl_kernel"
+        "Kernel affine_invariant_kernel braycurtis_kernel bures_kernel "
+        "canberra_kernel chebyshev_kernel cityblock_kernel correlation_kernel "
+        "cosine_kernel covariance_descriptors damerau_kernel dice_kernel dtw_kernel "
+        "edit_kernel erp_kernel euclidean_kernel euclidean_spd_kernel "
+        "geodesic_rbf_kernel gower_kernel hamming_kernel haversine_kernel "
+        "jaccard_kernel jaro_winkler_kernel jensenshannon_kernel kernel_matrix "
+        "laplacian_kernel lcs_kernel list_kernels log_euclidean_kernel "
+        "mahalanobis_kernel minkowski_kernel msm_kernel multiquadric_kernel "
+        "needleman_wunsch_kernel optimal_assignment_kernel polynomial_kernel "
+        "rbf_kernel register_kernel rogerstanimoto_kernel russellrao_kernel "
+        "seuclidean_kernel sigmoid_kernel smith_waterman_kernel sokalsneath_kernel "
+        "sqeuclidean_kernel stein_kernel tanimoto_kernel thin_plate_kernel tl1_kernel "
+        "twe_kernel wasserstein_1d_kernel wl_kernel yule_kernel"
     ),
     "krein.comparison": "Comparison KernelComparison compare list_methods",
     "krein.comparison.yardsticks": (

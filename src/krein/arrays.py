@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import re
 from pathlib import Path
@@ -28,6 +29,16 @@ def compressed_rows(matrix: Any) -> scipy.sparse.csr_array:
 
 def real_numbers(values: Any) -> Array:
     """Return what a kernel gave as float64; complex numbers would lose a part."""
+    if scipy.sparse.issparse(values):
+        raise TypeError(
+            "kernel returned a sparse matrix; return an array (values.toarray()), or "
+            "fit with kernel='precomputed' on the sparse matrix itself"
+        )
+    if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
+        raise TypeError(
+            "kernel returned a masked array with masked entries; fill them first "
+            "(values.filled(...)): a mask would be dropped silently"
+        )
     values = np.asarray(values)
     if np.iscomplexobj(values):
         raise TypeError("kernel returned complex numbers; similarities must be real")
@@ -67,6 +78,8 @@ def product_and_error(K: Any, V: Array) -> tuple[Array, Array]:
         Coefficients.
     """
     n = K.shape[0]
+    if hasattr(K, "product_and_error"):  # it knows better
+        return K.product_and_error(V)
     if scipy.sparse.issparse(K):
         return K @ V, rounding_of_sums(n) * (abs(K) @ np.abs(V))
     support = np.flatnonzero(V if V.ndim == 1 else V.any(axis=1))
@@ -81,6 +94,21 @@ def product_and_error(K: Any, V: Array) -> tuple[Array, Array]:
         outputs[rows] = block @ V
         size[rows] = np.abs(block) @ np.abs(V)
     return outputs, rounding_of_sums(support.size) * size
+
+
+def extended_product(K: Array, v: Array) -> tuple[Array, Array]:
+    """K v as `product_and_error`, in the longest floating-point numbers there are.
+
+    Tens of times slower; where these are no longer than float64 the error is the same.
+    """
+    wide = np.longdouble
+    share = float(np.finfo(wide).eps) * (2.0 + float(np.sqrt(len(v))))
+    outputs, error = np.zeros((2, K.shape[0], *v.shape[1:]))
+    for i in range(0, K.shape[0], _BLOCK):
+        rows = slice(i, i + _BLOCK)
+        outputs[rows] = K[rows].astype(wide) @ v.astype(wide)
+        error[rows] = share * (np.abs(K[rows]) @ np.abs(v))
+    return outputs, error + 0.5 * _EPS * np.abs(outputs)
 
 
 _GIGABYTE = 1e9
@@ -207,11 +235,38 @@ def require_for(work: str, n: int, instead: str) -> None:
     require_memory(MATRICES[work] * 8.0 * n * n, f"{work} of {n} items", instead)
 
 
-def require_for_spectral_fit(n: int) -> None:
-    """Raise MemoryError if a fit on the spectrum of n items will not fit."""
-    require_for(
-        "a spectral fit",
-        n,
-        "Use landmarks: approximation=krein.KreinNystroem(n_components=500), or "
-        "KreinNystroem before a linear model.",
-    )
+# Models that can be trained on landmarks, for messages of those that cannot.
+LANDMARK_MODELS = (
+    "SpectrumSVC, KreinSVC, ProxySVC, KreinLogisticRegression, SpectrumSVR, KreinRidge "
+    "and SpectrumOneClassSVM"
+)
+
+
+def require_for_spectral_fit(n: int, model: Any = None) -> None:
+    """Raise MemoryError if a fit on the spectrum of n items will not fit.
+
+    `model` is the estimator to be fitted: not all of them take landmarks.
+    """
+    instead = "Use landmarks: approximation=krein.KreinNystroem(n_components=500), or "
+    if model is not None and not hasattr(model, "approximation"):
+        instead = (
+            f"{type(model).__name__} takes no landmarks; {LANDMARK_MODELS} do: "
+            "approximation=krein.KreinNystroem(n_components=500). Or use fewer, or "
+        )
+    require_for("a spectral fit", n, f"{instead}KreinNystroem before a linear model.")
+
+
+def items_of_condensed(size: int) -> int | None:
+    """Number of items that have so many pairs, None if there is no such number."""
+    n = round((1.0 + math.sqrt(1.0 + 8.0 * size)) / 2.0)
+    return n if size > 0 and n * (n - 1) // 2 == size else None
+
+
+def square_of_condensed(flat: Array) -> Array:
+    """Square matrix of distances that are listed pair by pair, as ``pdist`` does."""
+    n = items_of_condensed(flat.size)
+    if n is None:
+        raise ValueError(f"{flat.size} numbers are not one for each pair of items")
+    D = np.zeros((n, n))
+    D[np.triu_indices(n, 1)] = flat
+    return D + D.T

@@ -295,10 +295,10 @@ def declared_state(cls: type) -> dict[str, Fitted]:
 # What most models have: rows of coefficients on the training items, ...
 COEFFICIENTS = Fitted.state(
     Fitted("X_fit_", "items"),
-    Fitted("dual_coef_", "numbers", "rn"),
+    Fitted("dual_coef_", "coefficients", "rn", attribute="_dual_coef"),
     Fitted("intercept_", "numbers", "r"),
     Fitted("support_", "integers", "s"),
-    Fitted("alpha_", "numbers", "rn", needed=False),
+    Fitted("alpha_", "variables", "rn", needed=False, attribute="_alpha"),
     Fitted("poly_coef_", "numbers", "rp", needed=False),
     Fitted("approximation_error_", "number", needed=False),
     Fitted("dense_coef_", "numbers", "rn", needed=False),

@@ -13,6 +13,7 @@ from typing import Any, Literal
 import numpy as np
 
 from krein.arrays import Array
+from krein.validation import is_continuous
 from krein.words import import_optional
 
 # How a run ended; `Result` says what each of them means.
@@ -53,8 +54,8 @@ class Certificate:
     rounding : float
         The share of `relative` that is not left by the solver but counted for rounding
         errors, of the sums and of the eigendecomposition: at the same point exact
-        arithmetic would claim ``relative - rounding``. It is told where `relative` is
-        above ``tol``; zero elsewhere, and where a solver does not tell the two apart.
+        arithmetic would claim ``relative - rounding``. Zero where a solver does not
+        tell the two apart.
 
     Examples
     --------
@@ -195,7 +196,7 @@ class Result:
             Other fields to replace.
         """
         status, counted = self.status, certificate.relative - self.certificate.relative
-        if certificate.relative > tol and np.isfinite(counted):
+        if np.isfinite(counted):
             rounding = max(0.0, counted) + self.certificate.rounding
             certificate = replace(certificate, rounding=rounding)
         if status == "converged" and not certificate.relative <= tol:
@@ -311,6 +312,45 @@ def plot_spectrum(
     return ax
 
 
+def plot_map(F: Array, shares: Array, labels: Any = None, ax: Any = None) -> Any:
+    """Draw items by their first two coordinates.
+
+    Parameters
+    ----------
+    F : ndarray of shape (n, n_components)
+        Coordinates; of a single one the items stand on a line.
+    shares : ndarray of shape (n_components,)
+        Share of the spectrum that each axis has, for its title.
+    labels : array-like of shape (n,), optional
+        A colour for each class, with a legend; numbers get a scale of colours.
+    ax : matplotlib Axes, optional
+        Where to draw; made when not given.
+
+    Returns
+    -------
+    matplotlib Axes
+    """
+    if labels is not None and len(labels) != len(F):
+        raise ValueError(f"labels has {len(labels)} entries for {len(F)} items")
+    ax = new_axes() if ax is None else ax
+    x = F[:, 0]
+    y = F[:, 1] if F.shape[1] > 1 else np.zeros(len(F))
+    colours = None if labels is None else np.asarray(labels)
+    if colours is not None and is_continuous(colours):
+        ax.figure.colorbar(ax.scatter(x, y, c=colours, s=16), ax=ax)
+    elif colours is None:
+        ax.scatter(x, y, s=16, color=_POSITIVE)
+    else:
+        for label in np.unique(colours):
+            of_class = colours == label
+            ax.scatter(x[of_class], y[of_class], s=16, label=str(label))
+        ax.legend(frameon=False)
+    titles = [f"axis {k + 1} ({share:.0%})" for k, share in enumerate(shares[:2])]
+    ax.set(xlabel=titles[0], ylabel="".join(titles[1:]))
+    ax.set_aspect("equal", adjustable="datalim")
+    return ax
+
+
 def plot_intervals(
     rows: Sequence[dict[str, Any]], key: str, title: str, ax: Any = None
 ) -> Any:
@@ -333,7 +373,8 @@ def plot_intervals(
         ax = new_axes(figsize=(6, 1 + 0.35 * len(rows)))
     rows = rows[::-1]
     means = np.array([row[key] for row in rows])
-    intervals = np.array([row[f"{key}_interval"] for row in rows])
+    # There is no interval of a single split.
+    intervals = np.array([row[f"{key}_interval"] or [row[key]] * 2 for row in rows])
     errors = np.abs(intervals.T - means)
     ax.errorbar(means, range(len(rows)), xerr=errors, fmt="o", capsize=3)
     ax.set_yticks(range(len(rows)), [row["title"] for row in rows])

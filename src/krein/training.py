@@ -9,6 +9,7 @@ from typing import Any, Self
 import numpy as np
 
 from krein.arrays import Array
+from krein.machines.compact_rows import BoxRows, LandmarkRows
 from krein.result import Result
 from krein.similarity.matrix import Matrix
 
@@ -70,20 +71,21 @@ class Training:
         """Decision values (n_test, n_rows) by a model of the samples `train`."""
         return self.K.seen(test, train) @ fitted.coef.T + fitted.intercept
 
-    def expand(self, rows: Array) -> Array:
+    def expand(self, rows: Array | BoxRows) -> Array | BoxRows:
         """Put zeros where samples of zero weight were left out."""
-        return rows if self.kept is None else self._placed(rows, self.kept)
+        if self.kept is None:
+            return rows
+        if isinstance(rows, BoxRows):
+            return rows.placed(self.kept, self.n)
+        return LandmarkRows(rows, self.kept, self.n).wide()
 
-    def expand_coef(self, rows: Array) -> Array:
+    def expand_coef(self, rows: Array) -> Array | LandmarkRows:
         """Put zeros where samples have no coefficient."""
         if self.landmarks is not None:
-            return self._placed(rows, self.landmarks)
-        return self.expand(rows)
-
-    def _placed(self, rows: Array, positions: np.ndarray) -> Array:
-        full = np.zeros((rows.shape[0], self.n))
-        full[:, positions] = rows
-        return full
+            return LandmarkRows(rows, self.landmarks, self.n)
+        if self.kept is not None:
+            return LandmarkRows(rows, self.kept, self.n).wide()
+        return rows
 
 
 @dataclass(frozen=True)
@@ -156,7 +158,7 @@ class Row:
     coef: Array
     intercept: float
     result: Result | None = None
-    alpha: Array | None = None
+    alpha: Array | BoxRows | None = None
     poly: Array | None = None
 
 
@@ -184,9 +186,12 @@ class FittedRows:
         return np.vstack(parts) if parts else None
 
     @property
-    def alpha(self) -> Array | None:
+    def alpha(self) -> Array | BoxRows | None:
         """Variables in the box (n_rows, m), where the problem has them."""
-        parts = [row.alpha for row in self.rows if row.alpha is not None]
+        compact = [row.alpha for row in self.rows if isinstance(row.alpha, BoxRows)]
+        if compact:
+            return BoxRows.stacked(compact)
+        parts = [row.alpha for row in self.rows if isinstance(row.alpha, np.ndarray)]
         return np.vstack(parts) if len(parts) == len(self.rows) else None
 
     @property

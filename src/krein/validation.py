@@ -11,6 +11,7 @@ import numpy as np
 import scipy.sparse
 from sklearn.utils.validation import check_array, validate_data
 
+from krein.arrays import items_of_condensed, square_of_condensed
 from krein.sklearn_internals import check_sample_weight, check_y
 from krein.words import warn_user
 
@@ -20,6 +21,10 @@ LARGEST = 1e150  # numbers whose squares and their sums stay in the range of flo
 SMALLEST = 1e-290  # largest entry of a matrix whose rounding errors are numbers
 _LABELLED = 5000  # items among which nearest neighbours are looked for
 _FAITHFUL = 1e-8  # asymmetry that is left as it is
+_FILLED = 0.5  # share of pairs from which on one half of a matrix is filled
+_FEWEST_NUMBERS = 10  # up to so many different whole numbers are classes
+_PER_NUMBER = 3.0  # items per whole number, below which they are no classes
+_PER_NUMBER_IN_DOUBT = 5.0  # the same for numbers that do not look like codes
 _FEWEST_LABELLED = 10  # items among which nearest neighbours say anything
 _TURNED_ROUND = 6.0  # standard errors from chance, of the nearest and of the farthest
 
@@ -128,10 +133,68 @@ def check_similarity(
     check_square(K, name)
     check_size(float(max(K.max(), -K.min())), name)
     if symmetrize:
-        return 0.5 * (K + K.T)
+        return both_directions(K, name)
     rtol = 1e-5 if single else ROUNDING
     worst = check_symmetric(K, name=name, rtol=rtol, option=symmetrize is not None)
     return K if worst <= _FAITHFUL else 0.5 * (K + K.T)
+
+
+def both_directions(K: np.ndarray, name: str) -> np.ndarray:
+    """The mean of both directions, (K + K') / 2; of one triangle its mirror image.
+
+    A half that is zero throughout, beside one that is filled, was left out by the
+    program that wrote it: a mean with it would halve all other entries.
+    """
+    empty = empty_half(K)
+    if empty is None:
+        return 0.5 * (K + K.T)
+    warn_user(
+        f"the {empty} half of {name} is zero throughout: the other half is taken for "
+        "both directions, not the mean of the two"
+    )
+    return K + K.T - np.diag(np.diagonal(K))
+
+
+def empty_half(K: np.ndarray) -> str | None:
+    """Which half ("upper", "lower") holds nothing, where the other one is filled."""
+    pairs = K.shape[0] * (K.shape[0] - 1) // 2
+    counts = {"upper": np.triu(K, 1), "lower": np.tril(K, -1)}
+    filled = {half: int(np.count_nonzero(part)) for half, part in counts.items()}
+    for half, other in (("upper", "lower"), ("lower", "upper")):
+        if filled[half] == 0 and pairs > 1 and filled[other] > _FILLED * pairs:
+            return half
+    return None
+
+
+def as_square(D: Any, name: str = "X") -> Any:
+    """Distances between all items as a square matrix or frame.
+
+    The one place that knows the other forms: condensed vectors of
+    `scipy.spatial.distance.pdist`, and scikit-bio's ``DistanceMatrix``, whose names are
+    kept as those of a frame. Anything else is returned as it is.
+
+    Parameters
+    ----------
+    D : array-like, frame or DistanceMatrix
+        What the user gave.
+    name : str
+        What the caller calls it, for messages.
+    """
+    if hasattr(D, "ids") and hasattr(D, "to_data_frame"):
+        return D.to_data_frame()
+    flat = D if isinstance(D, np.ndarray) else None
+    if isinstance(D, list | tuple) and D and all(map(np.isscalar, D)):
+        flat = np.asarray(D)
+    if flat is None or flat.ndim != 1:
+        return D
+    n = items_of_condensed(flat.size)
+    if n is None:
+        raise ValueError(
+            f"{name} has one dimension and {flat.size} entries, which are no condensed "
+            "distances: n items have n (n - 1) / 2. Pass a square matrix of distances, "
+            "or what scipy.spatial.distance.pdist returns"
+        )
+    return square_of_condensed(flat)
 
 
 def check_square(K: np.ndarray, name: str) -> None:
@@ -177,8 +240,12 @@ def check_symmetric(
         mean = "pass symmetrize=True (--symmetrize) to use their mean, (K + K.T) / 2"
         if not option:
             mean = "pass their mean, (K + K.T) / 2"
+        if empty := empty_half(K):
+            mean = (
+                f"the {empty} half is zero; symmetrize=True (--symmetrize) mirrors it"
+            )
         raise ValueError(
-            f"{name} is not symmetric: the largest |{name}[i, j] - {name}[j, i]| is "
+            f"{name} is not symmetric: the two directions of a pair differ by up to "
             f"{worst:.3g}, with entries up to {largest:.3g}. If both directions "
             f"measure the same thing, {mean}"
         )
@@ -345,6 +412,13 @@ def check_targets(y: Any, estimator: Any, *, numeric: bool = False) -> np.ndarra
         validate_data(estimator, X="no_validation", y=None, reset=False)
     refuse_mask(y, "y")
     refuse_missing_targets(y)
+    shape = np.shape(y)
+    if len(shape) == 2 and shape[1] > 1:
+        raise ValueError(
+            f"y has shape {shape}: {shape[1]} targets for each item, and "
+            f"{type(estimator).__name__} learns one. Fit one model for each, e.g. by "
+            "sklearn.multioutput.MultiOutputRegressor (or MultiOutputClassifier)"
+        )
     with numbers_that_fit("y"):
         return check_y(y, y_numeric=numeric, estimator=estimator)
 
@@ -409,16 +483,24 @@ def check_weights(
 def is_continuous(y: Any) -> bool:
     """Whether labels are numbers to be predicted rather than classes.
 
-    More than ten different numbers, some of them not whole; of whole numbers more than
-    a third as many as items, unless they number the items.
+    Numbers some of which are not whole. Of whole ones more than ten different, and for
+    each of them fewer than three items (unless they number the items), or fewer than
+    five and no codes: codes of classes count from 0 or 1 without a gap, or every one of
+    them has as many items. scikit-learn's classifiers refuse numbers with decimals as
+    labels too; pass classes as text.
     """
     values = np.asarray(y)
-    if values.ndim != 1 or values.dtype.kind not in "iuf" or values.size < 12:
+    if values.ndim != 1 or values.dtype.kind not in "iuf" or not values.size:
         return False
     if not np.isfinite(values).all():
         return False
-    different = np.unique(values).size
     if not (values == np.round(values)).all():
-        return different > 10
-    numbering = different == values.size == np.ptp(values) + 1
-    return bool(different > max(10, values.size / 3) and not numbering)
+        return True
+    numbers, counts = np.unique(values, return_counts=True)
+    if numbers.size <= _FEWEST_NUMBERS:
+        return False
+    without_gap = bool(np.ptp(numbers) + 1 == numbers.size)
+    if numbers.size > values.size / _PER_NUMBER:
+        return not (without_gap and numbers.size == values.size)
+    codes = (without_gap and numbers[0] in (0, 1)) or counts.min() == counts.max()
+    return bool(numbers.size > values.size / _PER_NUMBER_IN_DOUBT and not codes)

@@ -136,13 +136,19 @@ def seconds_in_words(seconds: float) -> str:
     return f"{minutes // 60} h {minutes % 60} min"
 
 
+def is_watched() -> bool:
+    """Whether somebody sees standard error: on a terminal or in a notebook."""
+    return sys.stderr.isatty() or "ipykernel" in sys.modules
+
+
 @contextmanager
 def progress_bar(
     label: str, total: int = 0, *, done: int = 0, show: bool = True
 ) -> Iterator[_Line]:
     """Yield ``advance``, called as ``advance(amount)`` or ``advance.to(done, total)``.
 
-    On a terminal a line on standard error is written over every second.
+    On a terminal and in notebooks a line on standard error is written over every
+    second.
 
     Parameters
     ----------
@@ -159,7 +165,7 @@ def progress_bar(
     callable
     """
     line = _Line(label, total, done)
-    if not show or not sys.stderr.isatty():
+    if not show or not is_watched():
         yield line
         return
     thread = threading.Thread(target=line.tell, daemon=True)

@@ -9,11 +9,11 @@ import pytest
 
 from krein import compare, sigmoid_kernel, write_matrix
 from krein.cli import main
-from krein.comparison import sentences
 from krein.comparison.kernel_comparison import KernelComparison
-from krein.comparison.reasons import Baseline, Fix, Higher, SpectrumFix, Verdict
 from krein.report.data import Case, headline
 from krein.report.render import render
+from krein.verdicts import sentences
+from krein.verdicts.reasons import Baseline, Fix, Higher, SpectrumFix, Verdict
 from tests.comparison.made_up import made_up, of_items
 
 N = 200
@@ -90,7 +90,8 @@ def comparison_of(case):
 
 def all_words(comparison):
     """What str(), the headline and the notes say."""
-    return f"{comparison} {headline(comparison, '')} {comparison.about_p}"
+    notes = f"{comparison.about_p} {comparison.about_intervals} {comparison.about_best}"
+    return f"{comparison} {headline(comparison, '')} {notes}"
 
 
 def test_every_sentence_is_used_and_says_what_it_is_told_to(reworded):
@@ -103,6 +104,7 @@ def test_every_sentence_is_used_and_says_what_it_is_told_to(reworded):
     of_commands = {
         "left out",
         "nothing completed",
+        "intervals, none",
         "saved, nothing learnt",
         "saved, not shown",
     }
@@ -247,7 +249,10 @@ def test_repr_is_the_table_in_2500_characters():
     assert "more lines" in repr(failing)
     assert repr(replace(comparison, records=(), methods=())) == "No method was run."
     broken = [{"method": "clip", "split": 0, "error": "no"}]
-    assert repr(replace(comparison, records=broken)) == "clip failed: no"
+    assert (
+        repr(replace(comparison, records=broken, methods=("clip",)))
+        == "clip failed: no"
+    )
     several = KernelComparison({f"kernel number {k}": comparison for k in range(60)})
     assert len(repr(several)) <= 2500
     assert repr(several).startswith("kernel")
@@ -274,3 +279,39 @@ def test_bad_kinds(rng):
         compare(X @ X.T, y, kind="d")
     with pytest.raises(ValueError, match="leave kind out"):
         compare(X, y, "rbf", kind="distance")
+
+
+# --------------------------------------------------------------- one kind of machine
+
+
+def test_raw_and_fixed_matrices_have_the_same_kind_of_machine(rng):
+    """Four classes, next to nothing negative: the fix makes no difference."""
+    y = np.arange(100) % 4
+    X = 0.9 * rng.standard_normal((100, 3)) + np.eye(4)[y][:, :3]
+    E = rng.standard_normal((100, 100))
+    K = X @ X.T + 1e-9 * (E + E.T)
+    comparison = compare(K, y, methods=["svc", "clip", "flip"], cv=5)
+    assert comparison.indefinite
+    chosen = [
+        [record["params"]["multi_class"] for record in comparison.of(method)]
+        for method in ("svc", "clip", "flip")
+    ]
+    assert chosen[0] == chosen[1] == chosen[2]
+    means = [comparison.mean(method) for method in ("svc", "clip", "flip")]
+    assert np.ptp(means) < 0.011
+    assert reason(comparison, SpectrumFix).outcome is Fix.NO_DIFFERENCE
+
+
+def test_kinds_of_machines_are_candidates_of_several_classes_only(rng):
+    X = rng.standard_normal((60, 3))
+    two = compare(X @ X.T, X[:, 0] > 0, methods=["svc", "clip"], cv=3)
+    assert all("multi_class" not in record["params"] for record in two.records)
+    three = np.digitize(X[:, 0], [-0.5, 0.5])
+    losses = compare(X @ X.T, three, methods=["clip"], cv=3, scoring="neg_log_loss")
+    assert all("multi_class" not in record["params"] for record in losses.records)
+    both = compare(X @ X.T, three, methods=["clip"], cv=3)
+    assert {record["params"]["multi_class"] for record in both.records} <= {
+        "ovr",
+        "ovo",
+    }
+    assert both.fit_best().multi_class in ("ovr", "ovo")

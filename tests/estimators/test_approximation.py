@@ -221,6 +221,17 @@ def test_proxy_with_landmarks_on_items_out_of_core(problem, tmp_path):
     assert inside.score(X, y) > 0.7
 
 
+def test_proxy_refuses_more_items_than_it_can_solve(rng):
+    X = rng.random((20_001, 2))
+    y = X[:, 0] > 0.5
+    model = with_landmarks(ProxySVC(kernel="tl1"), 5)
+    with pytest.raises(ValueError, match=r"20001 items would take .* at most 20000"):
+        model.fit(X, y)
+    weight = np.zeros(20_001)
+    weight[:300] = 1.0
+    model.fit(X, y, sample_weight=weight)  # these are not there
+
+
 def test_proxy_refuses_the_published_rule_with_landmarks(problem):
     X, y = problem
     model = with_landmarks(ProxySVC(kernel="tl1", new_points="luss"), 40)

@@ -16,7 +16,13 @@ from krein import (
     save_model,
     sigmoid_kernel,
 )
-from krein.selection.calibration import conformity, thresholds
+from krein.selection.calibration import (
+    conformity,
+    fit_sigmoid,
+    sigmoid_probabilities,
+    threshold,
+    thresholds,
+)
 
 
 def problem(seed=0, n=150, classes=3):
@@ -30,11 +36,12 @@ def test_thresholds_by_hand():
     proba = np.array([[0.9, 0.1], [0.8, 0.2], [0.3, 0.7], [0.6, 0.4], [0.5, 0.5]])
     codes = np.array([0, 0, 0, 0, 1])
     table = conformity(proba, codes)
-    # Class 0 has 0.9, 0.8, 0.6, 0.3; three quarters of 4 are the third place.
-    np.testing.assert_allclose(thresholds(table, 2, 0.75), [0.6, -np.inf])
-    np.testing.assert_allclose(thresholds(table, 2, 0.5), [0.8, 0.5])
-    np.testing.assert_allclose(thresholds(table, 2, 0.625), [0.7, -np.inf])
+    # Class 0 has 0.9, 0.8, 0.6, 0.3; three fifths of 4 + 1 are the third place.
+    np.testing.assert_allclose(thresholds(table, 2, 0.6), [0.6, -np.inf])
+    np.testing.assert_allclose(thresholds(table, 2, 0.5), [0.7, 0.5])
+    np.testing.assert_allclose(thresholds(table, 2, 0.7), [0.45, -np.inf])
     np.testing.assert_allclose(thresholds(table, 2, 0.81), [-np.inf, -np.inf])
+    assert threshold(table, 0.5) == pytest.approx(0.6)  # of five items the third
 
 
 def test_integer_weights_equal_repetition():
@@ -55,15 +62,15 @@ def test_items_that_no_fold_tested_do_not_count():
 
 
 def test_coverage_of_exchangeable_scores():
-    """The share of places above the threshold among n + 1 items, one of them new."""
+    """As often as asked for, also with few items."""
     rng = np.random.default_rng(0)
-    n, hits = 22, 0
+    n, hits = 9, 0
     for _ in range(4000):
         own = rng.random(n + 1)
         proba = np.column_stack([own, 1.0 - own])
         least = thresholds(conformity(proba[:n], np.zeros(n, int)), 2, 0.8)
         hits += own[n] >= least[0]
-    assert abs(hits / 4000 - 0.8 * n / (n + 1)) < 0.02
+    assert abs(hits / 4000 - 0.8) < 0.02
 
 
 @pytest.mark.parametrize(
@@ -102,6 +109,98 @@ def test_covers_new_items():
         sets = model.predict_set(K[250:, :250], coverage=0.9)
         hits += list(sets[np.arange(250), np.searchsorted(model.classes_, y[250:])])
     assert 0.88 <= np.mean(hits) <= 0.92
+
+
+@pytest.mark.parametrize(
+    "model",
+    [SpectrumSVC("clip", probability=True, random_state=0), SpectrumSVCCV()],
+    ids=lambda model: type(model).__name__,
+)
+def test_covers_new_items_where_items_are_few_and_hard(model):
+    """Those that chose the settings do not set the thresholds."""
+    hits = []
+    for seed in range(25):
+        rng = np.random.default_rng(seed)
+        y = np.arange(440) % 2
+        X = rng.standard_normal((440, 5))
+        X[:, 0] += 0.7 * y
+        K = np.tanh(X @ X.T / 5 - 0.3)
+        fitted = clone(model).fit(K[:40, :40], y[:40])
+        sets = fitted.predict_set(K[40:, :40])
+        hits.append(sets[np.arange(400), y[40:]].mean())
+    assert 0.87 <= np.mean(hits) <= 0.94
+
+
+def test_sets_of_rare_classes_and_empty_sets():
+    rng = np.random.default_rng(0)
+    y = np.where(np.arange(300) % 30 < 28, "common", "rare")
+    X = rng.standard_normal((300, 3)) + np.where(y == "rare", 4.0, 0.0)[:, None]
+    K = X @ X.T + 1.0
+    model = SpectrumSVC(probability=True, random_state=0).fit(K[:90, :90], y[:90])
+    new = K[90:, :90]
+    rare = model.classes_ == "rare"
+    assert model.predict_set(new)[:, rare].all()  # of 6 items nothing is known
+    together = model.predict_set(new, by_class=False)
+    assert not together[:, rare].all()
+    assert 0.84 < together[np.arange(210), (y[90:] == "rare").astype(int)].mean() < 0.97
+    empty = ~together.any(axis=1)
+    assert empty.any()
+    filled = model.predict_set(new, by_class=False, min_size=1)
+    assert np.array_equal(filled[~empty], together[~empty])
+    assert np.array_equal(
+        model.classes_[filled[empty].argmax(axis=1)], model.predict(new[empty])
+    )
+    with pytest.raises(ValueError, match="min_size must be 0 or 1, got 2"):
+        model.predict_set(new, min_size=2)
+
+
+@pytest.mark.parametrize("classes", [2, 4])
+def test_probabilities_never_contradict_predictions(classes):
+    """Nothing to learn: the best sigmoids fall, and are as good as constant."""
+    contradicted, slopes = 0, []
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        X, y = rng.standard_normal((240, 3)), rng.integers(0, classes, 240)
+        K = np.tanh(X @ X.T)
+        model = SpectrumSVC("flip", probability=True, random_state=0)
+        model.fit(K[:40, :40], y[:40])
+        proba = model.predict_proba(K[40:, :40])
+        np.testing.assert_allclose(proba.sum(axis=1), 1.0)
+        assert proba.min() >= 0.0
+        named = model.classes_[proba.argmax(axis=1)]
+        contradicted += np.sum(named != model.predict(K[40:, :40]))
+        slopes.append(model.calibration_[0])
+    assert contradicted == 0
+    slopes = np.concatenate(slopes)
+    assert slopes.min() == 0.0
+    assert slopes.max() > 0.0
+
+
+def test_the_nearest_probabilities_that_agree():
+    """Of two classes they are equal; of three those above the predicted one share."""
+    (row,) = sigmoid_probabilities(np.array([[0.1]]), np.ones(1), np.array([-2.0]))
+    np.testing.assert_allclose(row, [0.5, 0.5])
+    assert row[1] > row[0]
+    scores = np.array([[2.0, 1.0, 0.0]])
+    slope, offset = np.ones(3), np.array([-2.0, 0.0, 0.5])
+    raw = 1.0 / (1.0 + np.exp(-(scores + offset)))[0]
+    raw /= raw.sum()  # 0.27, 0.39, 0.33
+    (row,) = sigmoid_probabilities(scores, slope, offset)
+    np.testing.assert_allclose(row, [1 / 3, 1 / 3, 1 / 3], atol=1e-8)
+    assert row.argmax() == 0
+    agreeing = sigmoid_probabilities(scores, slope, np.zeros(3))
+    plain = 1.0 / (1.0 + np.exp(-scores))
+    np.testing.assert_array_equal(agreeing, plain / plain.sum())
+
+
+def test_a_sigmoid_never_falls():
+    scores = np.linspace(-1.0, 1.0, 20)
+    slope, offset = fit_sigmoid(scores, scores < 0.0)
+    assert (slope, offset) == (0.0, pytest.approx(0.0))
+    slope, offset = fit_sigmoid(scores, scores < -0.5)
+    assert slope == 0.0
+    assert 0.2 < 1.0 / (1.0 + np.exp(-offset)) < 0.35  # five of twenty, smoothed
+    assert fit_sigmoid(scores, scores > 0.0)[0] > 0.0
 
 
 def test_through_a_file(tmp_path):

@@ -1,5 +1,7 @@
 """CPDSVC, its path and cross-validation, CPDRegressor."""
 
+import tracemalloc
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -19,6 +21,7 @@ from krein import (
     check_certificate,
     thin_plate_kernel,
 )
+from krein.estimators import _cpd_model
 from krein.kernels import rbf_kernel
 from krein.selection.scores import split_scores
 from tests.reference.digits import cpd_gap
@@ -603,3 +606,34 @@ def test_gap_counts_what_rounding_leaves_of_the_constraints(seed, polynomial):
         model.fit(D, y, P=P)
     found = check_certificate(model, D, y, P=P)
     assert found.holds, found.text
+
+
+@pytest.mark.parametrize(
+    ("model", "most"),
+    [(CPDSVC(), 1.0), (CPDSVC(loss="logistic"), 1.8), (CPDRegressor(), 2.1)],
+    ids=["hinge", "logistic", "regression"],
+)
+def test_memory_of_a_fit(model, most):
+    """In n x n arrays; the hinge computes the columns of violators alone."""
+    X, y = make_moons(1500, noise=0.25, random_state=0)
+    tracemalloc.start()
+    try:
+        model.fit(X, y)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < most * 8 * len(y) ** 2
+
+
+def test_a_path_starts_ahead_of_the_last_solution(moons, monkeypatch):
+    X, y = moons
+    alphas = np.logspace(3, -3, 12)
+    path = CPDSVC.path(X, y, alphas)
+    monkeypatch.setattr(
+        _cpd_model, "_ahead", lambda problem, solved: solved[-1][1] if solved else None
+    )
+    behind = CPDSVC.path(X, y, alphas)
+    steps = [sum(int(m.n_iter_[0]) for m in models) for models in (path, behind)]
+    assert steps[0] < 0.95 * steps[1]
+    for one, other in zip(path, behind, strict=True):
+        np.testing.assert_allclose(one.objective_, other.objective_, rtol=1e-7)

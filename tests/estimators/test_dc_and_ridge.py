@@ -1,5 +1,7 @@
 """DCSVC and KreinRidge: equivalences, weights, certificates, bad input."""
 
+import warnings
+
 import numpy as np
 import pytest
 from sklearn.datasets import load_iris, make_moons
@@ -180,10 +182,11 @@ def test_the_gap_of_ridge_bounds_what_is_missing(size, fit_intercept, with_spect
         fit_intercept=fit_intercept,
     )
     v = result.x + size * rng.standard_normal(30)
-    system = _System(spectrum.eigenvectors, spectrum.eigenvalues + alpha, weight**0.5)
-    missed = y - b - system.times(v)
-    value = system.objective(v, missed, alpha)
-    gap = system.gap(v, missed, alpha, np.abs(y) + abs(b), balanced=fit_intercept).value
+    divisors, near = spectrum.eigenvalues + alpha, np.zeros(30, dtype=bool)
+    system = _System(spectrum.eigenvectors, divisors, weight**0.5, alpha, near)
+    missed = system.missed(v, y - b)
+    value = system.objective(v, missed, y - b)
+    gap = system.gap(v, missed, np.abs(y) + abs(b), balanced=fit_intercept).value
     point = np.append(v, b) if fit_intercept else v
     assert value == pytest.approx(objective(point), rel=1e-12)
     assert value - least <= gap + 1e-12 * least
@@ -216,7 +219,7 @@ def test_stabilised_is_raw_away_from_the_resonance_and_bounded_at_it(
         KreinRidge(0.5, method=m).fit(far, y) for m in ("none", "stabilised")
     )
     np.testing.assert_allclose(raw.dual_coef_, stable.dual_coef_, atol=1e-9)
-    near = with_spectrum(np.r_[-0.5 + 1e-9, rng.uniform(0, 5, 29)])
+    near = with_spectrum(np.r_[-0.5 + 1e-8, rng.uniform(0, 5, 29)])
     settings = {"alpha": 0.5, "fit_intercept": False}
     stable = KreinRidge(**settings).fit(near, y)
     assert np.linalg.norm(stable.dual_coef_) <= np.linalg.norm(y) / 0.5 + 1e-9
@@ -256,3 +259,15 @@ def test_converged_and_the_residual_have_one_unit(seed, scale):
     for model in (svr, one_class):
         converged = model.result_.status == "converged"
         assert converged == bool(model.residual_[0] <= model.tol)
+
+
+def test_a_penalty_at_the_end_of_the_search_is_told(rng):
+    """Targets without noise; with noise the search ends inside and says nothing."""
+    X = rng.standard_normal((30, 2))
+    K = np.exp(-0.1 * np.sum((X[:, None] - X) ** 2, axis=2))
+    smooth = K @ rng.standard_normal(30)
+    with pytest.warns(UserWarning, match="look free of noise"):
+        KreinRidge(alpha="auto", method="flip").fit(K, smooth)
+    with warnings.catch_warnings(action="error"):
+        noise = smooth + rng.standard_normal(30)
+        KreinRidge(alpha="auto", method="flip").fit(K, noise)

@@ -30,5 +30,5 @@ def test_a_warning_where_it_is_more_than_half(with_spectrum):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert fit(14).left_out_ == pytest.approx(0.49, abs=0.02)
-    with pytest.warns(UserWarning, match=r"leaves out 52% .* 16 of 22 eigenvalues"):
+    with pytest.warns(UserWarning, match=r"leaves out 52% .* 16 of 22 eigenvectors"):
         fit(16)

@@ -296,7 +296,7 @@ def test_a_search_tries_only_penalties_that_it_can_use(rng, n_classes):
     """Those below the floor would all be raised to it, with a warning at the end."""
     X = rng.standard_normal((60, 3))
     K, y = np.tanh(X @ X.T), np.argmax(X[:, :n_classes], axis=1)
-    model = KreinLogisticRegressionCV().fit(K, y)
+    model = KreinLogisticRegressionCV(indefinite="raise-alpha").fit(K, y)
     tried = model.cv_results_["param_alpha"]
     assert model.alpha_used_ == model.best_params_["alpha"]
     assert np.unique(tried).size == tried.size < 6
@@ -322,3 +322,26 @@ def test_residual_counts_the_rounding_of_the_kernel(alpha, size):
     residual = np.abs(60 * alpha * model.dual_coef_[0] - scores).max()
     residual = max(residual, abs(float(sum(coef))))
     assert residual <= model.residual_[0] + 1e-15
+
+
+def test_the_search_is_not_held_up_by_negative_eigenvalues(rng):
+    """Large ones need a penalty under which little is learnt, or the flipped kernel."""
+    y = np.repeat([0, 1, 2], 20)
+    K = np.where(y[:, None] == y, 0.3, -0.1) + np.eye(60)
+    noise = rng.standard_normal((60, 60))
+    K = K + 0.25 * (noise + noise.T)
+    known, new = np.arange(0, 60, 2), np.arange(1, 60, 2)
+    A, B = K[np.ix_(known, known)], K[np.ix_(new, known)]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model = KreinLogisticRegressionCV().fit(A, y[known])
+    assert model.flipped_
+    with pytest.warns(UserWarning, match="alpha was raised"):
+        raised = KreinLogisticRegressionCV([1e-4, 1e-3], indefinite="raise-alpha").fit(
+            A, y[known]
+        )
+    assert not raised.flipped_
+    assert model.best_score_ > raised.best_score_
+    assert model.score(B, y[new]) > 0.9
+    psd = KreinLogisticRegressionCV().fit(A @ A, y[known])
+    assert not psd.flipped_

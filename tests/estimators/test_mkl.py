@@ -7,7 +7,14 @@ from sklearn.model_selection import cross_val_score
 from sklearn.svm import SVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from krein import MKLSVC, Kernel
+from krein import (
+    MKLSVC,
+    Kernel,
+    SpectrumTransformer,
+    check_certificate,
+    load_model,
+    save_model,
+)
 
 N = 50
 
@@ -94,6 +101,57 @@ def test_folds_cut_all_kernels_and_the_target(views):
     assert np.mean(model.classes_[proba.argmax(axis=1)] == y_new) > 0.85
     again = clone(model).fit(stack, y).predict_proba(new)
     np.testing.assert_array_equal(again, proba)
+
+
+@pytest.fixture
+def indefinite(rng):
+    """Two similarities, each of half of what matters, with negative eigenvalues."""
+    X = rng.standard_normal((70, 2))
+    y = (X.sum(axis=1) > 0).astype(int)
+    return [np.tanh(2 * np.outer(x, x) - 0.5) for x in X.T], y
+
+
+@pytest.mark.parametrize("fix", ["clip", "flip", "square"])
+def test_a_fix_first_is_the_fit_on_fixed_kernels(fix, indefinite):
+    parts, y = indefinite
+    known = [K[:50, :50] for K in parts]
+    new = [K[50:, :50] for K in parts]
+    model = MKLSVC(C=2.0, fix=fix).fit(known, y[:50])
+    transformers = [SpectrumTransformer(fix).fit(K) for K in known]
+    fixed = [t.fit_transform(K) for t, K in zip(transformers, known, strict=True)]
+    rows = [t.transform(K) for t, K in zip(transformers, new, strict=True)]
+    alone = MKLSVC(C=2.0).fit(fixed, y[:50])
+    np.testing.assert_allclose(model.weights_, alone.weights_, atol=1e-3)
+    np.testing.assert_allclose(
+        model.decision_function(new), alone.decision_function(rows), atol=1e-2
+    )
+    report = check_certificate(model, known, y[:50])
+    assert report.holds, report.text
+    model.dual_coef_[0, 0] += 0.5
+    assert not check_certificate(model, known, y[:50]).holds
+
+
+def test_fixed_kernels_with_weights_folds_and_files(indefinite, tmp_path):
+    parts, y = indefinite
+    stack = np.stack(parts, axis=2)
+    assert cross_val_score(MKLSVC(C=2.0, fix="clip"), stack, y, cv=3).mean() > 0.7
+    weight = np.ones(70)
+    weight[[2, 30]] = 0.0
+    left = np.flatnonzero(weight)
+    model = MKLSVC(C=2.0, fix="clip", probability=True).fit(stack, y, weight)
+    without = MKLSVC(C=2.0, fix="clip").fit(stack[np.ix_(left, left)], y[left])
+    np.testing.assert_allclose(
+        model.decision_function(stack),
+        without.decision_function(stack[:, left]),
+        atol=1e-6,
+    )
+    save_model(model, tmp_path / "model.krein")
+    loaded = load_model(tmp_path / "model.krein")
+    np.testing.assert_array_equal(
+        loaded.predict_proba(stack), model.predict_proba(stack)
+    )
+    with pytest.raises(ValueError, match="fix='clip' of MKLSVC"):
+        MKLSVC().fit(stack, y)
 
 
 class TestErrors:

@@ -406,5 +406,7 @@ def test_distances_are_converted_as_by_the_transformer(kind, rng, tmp_path):
     assert_allclose(weighted, removed.predict(new[:, left]), rtol=1e-6)
     with pytest.raises(ValueError, match="no distance is negative"):
         clone(one).fit(-known, y[:30])
+    with pytest.raises(ValueError, match="its columns are distances"):
+        one.sparsify(known, n_prototypes=5)
     with pytest.raises(ValueError, match="kind='distance' is for kernel='precomputed'"):
         clone(one).set_params(kernel="rbf").fit(X, y)

@@ -263,7 +263,7 @@ def test_series_files(write):
     for bad, message in {
         "@data\n": "no series",
         "x\n": "line 1: expected a line that begins with @",
-        "@timestamps true\n@data\n1,2\n": "time stamps",
+        "@timestamps true\n@data\n1,2\n": "pairs",
         "@data\n1,2:3\n": "line 2: the channels",
         "@data\n1,2\n1:2\n": "line 3: has 2 channels",
         "@data\n1,?\n": "line 2, column 2: expected a number, got '\\?'",

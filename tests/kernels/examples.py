@@ -79,6 +79,9 @@ SAMPLES = [_draw.standard_normal(n) for n in (5, 8, 5, 3, 8)]
 FINGERPRINTS = np.array(
     [[1, 0, 1, 1], [0, 1, 1, 0], [3, 0, 2, 0], [0, 0, 0, 0], [1, 0, 1, 1.0]]
 )
+GRID = np.array(list(itertools.product((0, 1, 2), repeat=3)), float)
+BITS = np.array(list(itertools.product((0, 1), repeat=4)), float)
+INVERSE_COVARIANCE = ((2.0, 0.5, 0.0), (0.5, 1.0, 0.1), (0.0, 0.1, 3.0))
 TABLE = [
     (20.0, "red", True, 1.0),
     (35.0, "blue", False, 1.0),
@@ -132,6 +135,30 @@ EXAMPLES = {
     "thin_plate": Example(VECTORS, vectors.thin_plate, {"exponent": 2}),
     "multiquadric": Example(VECTORS, vectors.multiquadric, {"c": 0.5, "power": 1.5}),
     "tanimoto": Example(FINGERPRINTS, vectors.tanimoto),
+    "euclidean": Example(VECTORS, vectors.euclidean),
+    "sqeuclidean": Example(VECTORS, vectors.squared_euclidean),
+    "cityblock": Example(VECTORS, vectors.city_block),
+    "chebyshev": Example(VECTORS, vectors.chebyshev, {}, (GRID, {"gamma": 0.3})),
+    "minkowski": Example(VECTORS, vectors.minkowski, {"p": 1.5}),
+    "seuclidean": Example(
+        VECTORS, vectors.standardised, {"variances": (1.0, 2.0, 0.5)}
+    ),
+    "mahalanobis": Example(
+        VECTORS, vectors.mahalanobis, {"inverse_covariance": INVERSE_COVARIANCE}
+    ),
+    "canberra": Example(GRID - 1.0, vectors.canberra),
+    "braycurtis": Example(GRID, vectors.bray_curtis),
+    "cosine": Example(VECTORS, vectors.cosine),
+    "correlation": Example(VECTORS, vectors.correlation),
+    # The reference is a root of rounding at rows of the same shares.
+    "jensenshannon": Example(GRID[1:], vectors.jensen_shannon, atol=1e-7),
+    "hamming": Example(GRID, vectors.hamming),
+    "jaccard": Example(BITS, vectors.jaccard),
+    "dice": Example(BITS, vectors.dice),
+    "rogerstanimoto": Example(BITS, vectors.rogers_tanimoto),
+    "russellrao": Example(BITS, vectors.russell_rao),
+    "sokalsneath": Example(BITS, vectors.sokal_sneath),
+    "yule": Example(BITS, vectors.yule, {}, (BITS, {"gamma": 0.3})),
     "gower": Example(TABLE, objects.gower, GOWER_PARAMS),
     "sigmoid": Example(
         VECTORS, vectors.sigmoid, {"gamma": 0.7, "coef0": -1.0}, (VECTORS - 0.5, {})

@@ -94,11 +94,11 @@ def test_rounding_above_the_tolerance_is_a_status_of_its_own(rng, monkeypatch):
     monkeypatch.setattr(
         TallSVM, "solve", lambda p, *g: sizes.append(p.domain.n) or solve(p, *g)
     )
-    found, _ = linear_svm(F, domain, tol=1e-13, max_iter=1000)
+    found, _ = linear_svm(F, domain, tol=1e-16, max_iter=1000)
     assert found.status == "stalled"
     assert found.n_iter < 1000
-    assert found.certificate.relative > 1e-13
-    short, _ = linear_svm(F, domain, tol=1e-13, max_iter=2)
+    assert found.certificate.relative > 1e-16
+    short, _ = linear_svm(F, domain, tol=1e-16, max_iter=2)
     assert (short.status, short.n_iter) == ("max_iter", 2)
 
 

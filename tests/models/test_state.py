@@ -45,6 +45,7 @@ def parts_of(model):
     """A model and the fitted models inside of it."""
     inner = [step for _, step in getattr(model, "steps", [])]
     inner += [v for v in vars(model).values() if isinstance(v, BaseEstimator)]
+    inner += getattr(model, "models_", [])
     return [model, *(part for one in inner for part in parts_of(one))]
 
 
@@ -59,6 +60,10 @@ def younger_models():
     y = np.arange(24) % 2
     yield krein.SpectrumSVCCV([1.0], fixes=["flip"], cv=2).fit(np.exp(-distances), y)
     yield krein.SpectrumSVRCV([1.0], fixes=["flip"], cv=2).fit(np.exp(-distances), y)
+    few = {"Cs": [1.0], "fixes": ["flip"], "cv": 2, "kind": "distance", "top": 2}
+    yield krein.SimilarityClassifier(**few).fit(distances, y)
+    yield krein.SimilarityRegressor(**few).fit(distances, y)
+    yield krein.DistanceTransformer("local").fit(distances)
     y = np.arange(24) % 3
     yield krein.HitClassifier().fit(hits, y)
     yield krein.HitClassifier(LogisticRegression()).fit(hits, y)

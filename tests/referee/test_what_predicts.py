@@ -167,7 +167,8 @@ def test_a_pipeline_that_treats_training_rows_otherwise(method, vectors):
 def test_a_bound_that_the_point_does_not_show_is_not_judged(vectors):
     """The bound of siqclp is true, but not that of its point: no contradiction."""
     X, y = vectors
-    K = sigmoid_kernel(X)
+    some = np.r_[0:4, np.flatnonzero(y != y[0])[:3]]
+    K, y = sigmoid_kernel(X[some]), y[some]
     report = check_certificate(ProxySVC(solver="siqclp").fit(K, y), K, y)
     assert report.holds is None
     assert "kernels, which it does not keep" in report.text
@@ -243,7 +244,7 @@ MACHINES = [
 
 @pytest.mark.parametrize("model", MACHINES, ids=str)
 def test_many_items_are_only_multiplied(model, rng, monkeypatch):
-    K, y = families(400, rng)
+    K, y = families(160, rng)
     model.fit(K, y)
     decomposed = check_certificate(model, K, y)
     monkeypatch.setattr("krein.referee.kernel._DECOMPOSED", 100)

@@ -14,6 +14,70 @@ def matrix(array):
     return mp.matrix(np.asarray(array, dtype=float).tolist())
 
 
+def treated(K, target):
+    """The matrix with eigenvalues ``target(l)``, found in 60 digits."""
+    with mp.workdps(DIGITS):
+        values, vectors = mp.eigsy(matrix(K))
+        return vectors * mp.diag([target(value) for value in values]) * vectors.T
+
+
+def clipped(K):
+    """The clipped kernel in 60 digits."""
+    return treated(K, lambda value: max(value, mp.mpf(0)))
+
+
+def svc_gap(K, y, upper, a):
+    """Gap of a classifier with variables a, at the best intercept."""
+    with mp.workdps(DIGITS):
+        v, y, upper = matrix(y * a), matrix(y), matrix(upper)
+        f, n = K * v, len(a)
+        best = min(
+            sum(upper[i] * max(mp.mpf(0), 1 - y[i] * (f[i] + b)) for i in range(n))
+            for b in [y[i] - f[i] for i in range(n)]
+        )
+        return float(best + (v.T * f)[0] - mp.fsum(matrix(a)))
+
+
+def svr_gap(K, t, upper, epsilon, v):
+    """Gap of a regression with coefficients v, at the best intercept."""
+    with mp.workdps(DIGITS):
+        v, t, upper, width = matrix(v), matrix(t), matrix(upper), mp.mpf(epsilon)
+        f, n = K * v, v.rows
+        at = [t[i] - f[i] + side * width for i in range(n) for side in (-1, 1)]
+        best = min(
+            sum(
+                upper[i] * max(mp.mpf(0), abs(t[i] - f[i] - b) - width)
+                for i in range(n)
+            )
+            for b in at
+        )
+        costs = (t.T * v)[0] - width * sum(abs(x) for x in v)
+        return float(best + (v.T * f)[0] - costs)
+
+
+def one_class_gap(K, upper, nu, a):
+    """Gap of a one-class machine, times the number of items, at the best offset."""
+    with mp.workdps(DIGITS):
+        a, upper = matrix(a), matrix(upper)
+        f, n = K * a, a.rows
+        best = min(
+            sum(upper[i] * max(mp.mpf(0), rho - f[i]) for i in range(n))
+            - rho * mp.mpf(nu) * mp.fsum(upper)
+            for rho in f
+        )
+        return float(best + (a.T * f)[0])
+
+
+def ridge_gap(K, y, alpha, v, b):
+    """Gap of a ridge regression by Fenchel and Young; u is v less its mean."""
+    with mp.workdps(DIGITS):
+        v, y, alpha = matrix(v), matrix(y), mp.mpf(alpha)
+        f, n, mean = K * v, v.rows, mp.fsum(v) / v.rows
+        ones = mp.ones(n, 1)
+        off = [y[i] - f[i] - mp.mpf(b) - alpha * (v[i] - mean) for i in range(n)]
+        return float(sum(x * x for x in off) + alpha * mean**2 * (ones.T * K * ones)[0])
+
+
 def cpd_gap(model, X, y):
     """Gap of a CPDSVC with free polynomials and an odd exponent, over its objective.
 

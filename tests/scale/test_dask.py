@@ -329,8 +329,8 @@ def test_rows_are_not_waited_for_when_workers_leave(problem, monkeypatch):
 
 def test_rows_come_in_the_order_asked_for(client, problem):
     X = problem[0]
-    rows = LazyRows(
-        da.from_array(X, chunks=(500, 3)), client_module.computed_by(client)
-    )
-    np.testing.assert_array_equal(rows[[1700, 3, 3, 900]], X[[1700, 3, 3, 900]])
-    assert rows.each(len, 500) == [500, 500, 500, 500, 100]
+    lazy = da.from_array(X, chunks=(500, 3))
+    with client_module.as_client(client):
+        rows = LazyRows(lazy, client_module.computed_by(client))
+        np.testing.assert_array_equal(rows[[1700, 3, 3, 900]], X[[1700, 3, 3, 900]])
+        assert rows.each(len, 500) == [500, 500, 500, 500, 100]

@@ -153,3 +153,14 @@ def test_no_dense_copy_beyond_the_memory(monkeypatch):
     with pytest.raises(MemoryError, match="Take the rows as features"):
         source.dense()
     assert source.nonpositive_part().eigenvalues.size == 0
+
+
+def test_random_hits_of_medium_size_are_refused_at_once(rng, monkeypatch):
+    """Half of the eigenvalues are negative: their factors took minutes to find out."""
+    n, hits = 5000, 40_000
+    rows, columns = rng.integers(0, n, (2, hits))
+    upper = scipy.sparse.coo_array((rng.random(hits), (rows, columns)), shape=(n, n))
+    K = upper + upper.T + scipy.sparse.eye_array(n)
+    monkeypatch.setattr(module, "_factor", None)  # not even tried
+    with pytest.raises(ValueError, match=r"about \d+ eigenvalues of \d+ connected"):
+        nonpositive_part(K)

@@ -94,6 +94,8 @@ def _open_streams() -> None:
 
 
 def _run(args: Options) -> None:
+    if args.json and args.out == "-" and args.command != "predict":
+        raise ValueError("--json and -o - would both write to standard output")
     module = importlib.import_module(f"krein.cli.{args.command}")
     payload = getattr(module, args.command)(args)
     if args.json:

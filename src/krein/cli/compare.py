@@ -23,11 +23,12 @@ from krein.comparison.contenders import TASKS
 from krein.comparison.kernel_comparison import KernelComparison
 from krein.comparison.problem import Problem
 from krein.comparison.run import compare_problem
-from krein.comparison.sentences import say
 from krein.diagnostics.diagnosis import find_in
 from krein.items import called
 from krein.report import write_report
+from krein.store.files import written_together
 from krein.store.shared_work import shared_work
+from krein.verdicts.sentences import say
 from krein.words import progress_bar
 
 
@@ -41,24 +42,27 @@ def compare(args: Options) -> dict[str, Any]:
         comparison = several.comparisons[args.kernel]
         problem = comparison.problem
         K, y = few_enough(problem.on(problem.everything), problem.labels, args)
-        diagnosis = diagnose(K, y, problem.vectors) if page is not None else None
-        seen = diagnosis.findings if diagnosis else find_in(K, y, problem.vectors)
+        given: dict[str, Any] = {"X": problem.vectors, "task": problem.task}
+        diagnosis = diagnose(K, y, **given) if page is not None else None
+        seen = diagnosis.findings if diagnosis else find_in(K, y, **given)
         findings = own_findings(seen, args, read.alerts)
         payload = _account(several, comparison, args)
         payload["findings"] = _worth_telling(findings, args)
-        if saved is not None:
-            save_fitted(comparison.fit_best(), saved, read, problem)
-            payload["model"] = str(saved)
-        if page is not None:
-            write_report(
-                several if len(several.comparisons) > 1 else comparison,
-                page,
-                force=args.force,
-                findings=findings,
-                diagnosis=diagnosis,
-                **_context(args, read, problem),
-            )
-            payload["report"] = str(page)
+        paths = [path for path in (saved, page) if path is not None]
+        with written_together(paths, overwrite=args.force) as temporary:
+            place = dict(zip(paths, temporary, strict=True))
+            if saved is not None:
+                save_fitted(comparison.fit_best(), place[saved], read, problem)
+                payload["model"] = str(saved)
+            if page is not None:
+                write_report(
+                    several if len(several.comparisons) > 1 else comparison,
+                    place[page],
+                    findings=findings,
+                    diagnosis=diagnosis,
+                    **_context(args, read, problem),
+                )
+                payload["report"] = str(page)
         return payload
 
 
@@ -103,7 +107,7 @@ def _worth_telling(findings: list[dict], args: Options) -> list[dict]:
 
 def _account(several: Any, comparison: Any, args: Options) -> dict[str, Any]:
     """What was found, as plain values."""
-    same = ("task", "scoring", "best", "by_items", "about_p")
+    same = ("task", "scoring", "best", "by_items", "about_p", "about_best")
     label = "{0}, {1}" if len(several.comparisons) > 1 else "{1}"
     failed = {
         label.format(kernel, method): why
@@ -181,7 +185,7 @@ def show_compare(payload: dict[str, Any], args: Options) -> None:
     ]
     print_table(head, rows)
     if len(rows) > 1:
-        print_note(args, payload["about_p"])
+        print_note(args, f"{payload['about_p']} {payload['about_best']}".strip())
     for name, why in payload["failed"].items():
         print(say("failed", name=name, why=why))
     for kind in ("report", "model"):

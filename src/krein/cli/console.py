@@ -20,14 +20,14 @@ from krein.files.hit_columns import FallingScoreError
 from krein.files.hit_table import kind_of_hits, read_hits
 from krein.files.matching import read_labels
 from krein.files.readers import read_items, read_matrix
-from krein.files.sources import FormatError, Named, file_head
+from krein.files.sources import FormatError, Named, file_head, readable
 from krein.files.writers import write_rows
 from krein.items import take
 from krein.kernels import Kernel
 from krein.similarity import sparse
 from krein.sklearn_internals import num_samples
 from krein.store.files import atomic_write, check_writable
-from krein.validation import check_symmetric
+from krein.validation import both_directions, check_symmetric
 from krein.words import few_digits, printable
 
 TWINS = "twins"  # --groups: items that are equal to each other
@@ -101,10 +101,18 @@ def read_compared(
         separator=_separator_of(path, args),
         column=args.items,
         label_column=label_column,
+        id_column=args.id,
+        drop=titles_in(args.drop),
+        numbers=titles_in(args.numbers),
         skip_unlabelled=bool(args.skip_unlabelled) and is_label,
     )
     check_comparable(path, kernel, read.data)
     return read
+
+
+def titles_in(listed: str | None) -> list[str]:
+    """Titles of columns, which are typed with commas between them."""
+    return [title.strip() for title in (listed or "").split(",") if title.strip()]
 
 
 def check_comparable(path: str, kernel: Any, items: Any) -> None:
@@ -119,6 +127,7 @@ def check_comparable(path: str, kernel: Any, items: Any) -> None:
 
 def _read_square(args: Options) -> Named:
     """Read similarities or distances of items to each other, or hits."""
+    refuse_columns(args)
     distances = args.kind == "distance"
     hits = None if distances else read_if_hits(args.file, args.format)
     if hits is not None:
@@ -134,8 +143,18 @@ def _read_square(args: Options) -> Named:
     if distances and lowest < 0:
         has = f"{args.file} has negative numbers (down to {lowest:.3g})"
         raise ValueError(f"{has}, which no distance is. Leave out --kind distance")
-    K = 0.5 * (read.data + read.data.T) if args.symmetrize else read.data
+    K = both_directions(read.data, args.file) if args.symmetrize else read.data
     return replace(read, data=K, names=read.names or read.columns, columns=None)
+
+
+def refuse_columns(args: Options) -> None:
+    """Refuse options about columns of a table where a matrix is read."""
+    for option in ("id", "drop", "numbers"):
+        if getattr(args, option) is not None:
+            raise ValueError(
+                f"--{option} is for a table of items, which a kernel compares: add "
+                "--kernel NAME"
+            )
 
 
 def _separator_of(path: str, args: Options) -> str | None:
@@ -143,7 +162,13 @@ def _separator_of(path: str, args: Options) -> str | None:
     mark = as_separator(args.separator)
     if mark is None or path == "-" or not Path(path).is_file():
         return args.separator
-    return args.separator if mark.encode() in file_head(Path(path), 1 << 16) else None
+    with readable(path) as file:
+        return args.separator if mark.encode() in file_head(file, 1 << 16) else None
+
+
+def separator_of(args: Options) -> str | None:
+    """--separator as it is meant for the file of the command."""
+    return _separator_of(args.file, args)
 
 
 def read_symmetric(args: Options) -> tuple[np.ndarray, Inputs]:
@@ -232,7 +257,8 @@ def read_if_hits(path: str, format: str | None) -> Named | None:
     if path == "-" or not Path(path).is_file() or format not in (None, "pairs"):
         return None
     try:
-        kind = kind_of_hits(Path(path))
+        with readable(path) as file:
+            kind = kind_of_hits(file)
         hits = None if kind == "none" else read_hits(path)
     except FallingScoreError:
         raise

@@ -45,9 +45,9 @@ def fit(args: Options) -> dict[str, Any]:
 
 def _method(args: Options, read: Inputs) -> str:
     """The method asked for, or the one that `compare` recommends by default."""
-    usual = "profiles" if read.rule is not None else "average"
+    usual = "profiles" if read.rule is not None else "similarity"
     if args.set and read.task == "classification":
-        usual = "krein"  # the average chooses its settings by itself
+        usual = "krein"  # the similarity model chooses its settings by itself
     (name,) = learning.check_methods(args.method, read.task) or [usual]
     return name
 

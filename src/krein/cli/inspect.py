@@ -28,12 +28,18 @@ def _diagnose_read(args: Options, read: Inputs, kernel: Any) -> Any:
         kernel = kernel.fit(read.data)
         X = read.data if kernel.facts.input == "vectors" else None
         K = kernel_matrix(kernel, read.data, progress=not args.quiet)
-        return diagnose(0.5 * (K + K.T) if args.symmetrize else K, read.target, X)
+        K = 0.5 * (K + K.T) if args.symmetrize else K
+        return diagnose(K, read.target, X, task=_task(read))
     K, y = few_enough(read.data, read.target, args)
     if args.transform or args.param:  # another form than the usual one
-        return diagnose(learning.conversion_of(args, K).fit_transform(K), y)
+        S = learning.conversion_of(args, K).fit_transform(K)
+        return diagnose(S, y, task=_task(read))
     # What has the wrong direction is diagnosed as it is: the first finding says so.
-    return diagnose(K, y, kind=args.kind or "similarity")
+    return diagnose(K, y, kind=args.kind or "similarity", task=_task(read))
+
+
+def _task(read: Inputs) -> Any:
+    return None if read.target is None else read.task
 
 
 def show_inspect(payload: dict[str, Any], args: Options) -> None:

@@ -18,6 +18,7 @@ from krein.comparison.problem import Problem, as_matrix, make_problem
 from krein.diagnostics.findings import duplicate_groups
 from krein.files.sources import FormatError, Named
 from krein.kernels import KERNELS, as_kernel, list_kernels
+from krein.kernels.registry import ALIASES
 from krein.selection.splitting import similarity_groups
 from krein.validation import is_continuous, wrong_direction
 from krein.words import did_you_mean
@@ -50,6 +51,12 @@ def check_methods(names: str | None, task: str) -> list[str] | None:
     known = dict.fromkeys(name for some in tasks for name in TASKS[some].methods)
     chosen = [name.strip() for name in names.split(",") if name.strip()]
     for name in chosen:
+        other = [task for task in TASKS if name in TASKS[task].methods]
+        if name not in known and other:
+            raise ValueError(
+                f"method {name!r} is for a {other[0]} (--task {other[0]}), and this is "
+                f"a {task}; its methods are {', '.join(known)}"
+            )
         if name not in known:
             near, there = did_you_mean(name, known), ", ".join(known)
             raise ValueError(f"there is no method {name!r}{near} (there are {there})")
@@ -98,8 +105,8 @@ def parse_pairs(
 
 def make_kernel(name: str, pairs: Iterable[str] = ()) -> Any:
     """Return the kernel with its parameters, or say what there is."""
-    if name not in list_kernels():
-        near = did_you_mean(name, list_kernels())
+    if name not in list_kernels() and name not in ALIASES:
+        near = did_you_mean(name, [*list_kernels(), *ALIASES])
         shown = "('krein kernel list' shows all)"
         raise ValueError(f"there is no kernel {name!r}{near} {shown}")
     known = kernel_defaults(name)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -24,11 +25,12 @@ from krein.cli.console import (
 )
 from krein.cli.learning import as_numbers
 from krein.comparison.yardsticks import most_similar
+from krein.files.cells import NAME_TITLES, as_separator, find_separator, read_rows
 from krein.files.hit_table import read_hits
 from krein.files.matching import align_columns
 from krein.files.readers import read_matrix
-from krein.files.sources import FormatError, Named
-from krein.items import called, take
+from krein.files.sources import FormatError, Named, readable
+from krein.items import called
 from krein.kernels import as_kernel
 from krein.words import warn_user
 
@@ -45,7 +47,7 @@ def predict(args: Options) -> dict[str, Any]:
         columns = places(model.transform(arguments["X"]), names)
     else:
         answers = _answers(model, arguments)
-        score = _score(answers, read, args)
+        score = _score(answers, read, getattr(model, "item_names_", ()), args)
         columns = {"item": names, **answers, **_more_columns(model, arguments, args)}
     payload: dict[str, Any] = {"items": as_rows(columns), **score}
     if out is not None:
@@ -62,25 +64,47 @@ def show_predict(payload: dict[str, Any], args: Options) -> None:
         write_csv(None, payload["items"], args.force)
 
 
-def _score(answers: dict[str, list], read: Named, args: Options) -> dict[str, float]:
-    """How good the answers are, where the true ones are given."""
+def _score(
+    answers: dict[str, list], read: Named, training: Sequence[str], args: Options
+) -> dict[str, Any]:
+    """How good the answers are, where the true ones are given.
+
+    Items of the training data are scored apart: of these a model knows the answer.
+    """
     if args.labels is None and args.label_column is None:
         return {}
-    true, ((kind, predicted),) = read.target, answers.items()
+    true, names, ((kind, answered),) = read.target, read.names, answers.items()
+    predicted = np.asarray(answered)
     if true is None or args.labels not in (None, label_title(args)):
         labels = console.labels_of(read, args)
-        true, kept = labels.data, labels.labelled
-        predicted = predicted if kept is None else take(predicted, kept)
+        true, names = labels.data, labels.names
+        if labels.labelled is not None:
+            predicted = predicted[labels.labelled]
+    known = np.isin(np.asarray(names or [""] * len(predicted)), list(training or ()))
     if kind == "value":
-        numbers = as_numbers(true)
-        if numbers is None:
+        true = as_numbers(true)
+        if true is None:
             raise ValueError("the model predicts numbers, and the labels are none")
-        score, value = "r2", r2_score(numbers, predicted)
+        score, measure = "r2", r2_score
     else:
-        words = [str(label) for label in true]
-        score, value = "accuracy", accuracy_score(words, predicted)
-    print_note(args, f"{score} {value:.3f} on {len(predicted)} items")
-    return {score: float(value)}
+        true = np.array([str(label) for label in true])
+        score, measure = "accuracy", accuracy_score
+    if not known.any():
+        value = float(measure(true, predicted))
+        print_note(args, f"{score} {value:.3f} on {len(predicted)} items")
+        return {score: value}
+    seen = [name for name, is_known in zip(names or [], known, strict=True) if is_known]
+    found: dict[str, Any] = {"training_items": seen}
+    found[f"training_{score}"] = float(measure(true[known], predicted[known]))
+    if not known.all():
+        found[score] = float(measure(true[~known], predicted[~known]))
+        new = int((~known).sum())
+        print_note(args, f"{score} {found[score]:.3f} on {new} items that are new")
+    some = ", ".join(map(repr, seen[:3])) + (", ..." if len(seen) > 3 else "")
+    value = found[f"training_{score}"]
+    apart = f"{len(seen)} items of the training data ({some})"
+    print_note(args, f"{score} {value:.3f} on {apart}: no measure of new ones")
+    return found
 
 
 # ------------------------------------------------------------- the model, the new items
@@ -94,7 +118,9 @@ def _read(args: Options) -> tuple[Any, dict[str, Any], Named]:
         arguments = _new_hits(model, args)
         return model, arguments, arguments["X"]
     if console.takes_matrix(model):
-        read = read_matrix(args.file, mirror=False)
+        console.refuse_columns(args)
+        how = {"format": args.format, "separator": console.separator_of(args)}
+        read = read_matrix(args.file, mirror=False, **how)
         read = _in_training_order(read, getattr(model, "item_names_", None), args)
         _compare_ranges(read.data, model)
     else:
@@ -125,12 +151,14 @@ def _new_items(model: Any, args: Options) -> Named:
     """Read items for a model with a kernel; a column of labels has to be named."""
     kernel, title = as_kernel(last_step(model).kernel, None), label_title(args)
     hint = "" if title else ". If a column holds labels: --label-column NAME"
+    expected = getattr(model, "item_columns_", None)
+    others = _other_columns(expected, title, args)
+    args.drop = ",".join([*console.titles_in(args.drop), *others]) or None
     try:
         read = console.read_compared(args.file, kernel, args, title)
     except FormatError as error:
         raise error.in_file(args.file, hint) from None
-    expected = getattr(model, "item_columns_", None)
-    if not expected or not read.columns or expected == read.columns:
+    if not expected or not read.columns or (expected == read.columns and not others):
         return read
     missing = [title for title in expected if title not in read.columns]
     if missing:
@@ -139,9 +167,25 @@ def _new_items(model: Any, args: Options) -> Named:
     order = [read.columns.index(title) for title in expected]
     rows = [tuple(row[k] for k in order) for row in read.data]
     data = np.array(rows) if isinstance(read.data, np.ndarray) else rows
-    others = ", ".join({*read.columns} - {*expected})
-    note = f"columns were taken by their titles; left out: {others or 'none'}"
+    left = ", ".join([*others, *({*read.columns} - {*expected})])
+    note = f"columns were taken by their titles; left out: {left or 'none'}"
     return replace(read, data=data, columns=expected, notes=[*read.notes, note])
+
+
+def _other_columns(
+    expected: list[str] | None, label: str | None, args: Options
+) -> list[str]:
+    """Titles of a table that the model was not fitted on, names and labels apart."""
+    if not expected or args.file == "-":
+        return []
+    with readable(args.file) as file:
+        mark = console.separator_of(args) or find_separator(file, numbers=False)
+        titles = next(read_rows(file, as_separator(mark) or mark)).texts()
+    if not set(expected) <= set(titles):
+        return []  # the reader says what is missing
+    own = {*expected, *console.titles_in(args.drop), label, args.id, args.items}
+    first = titles[0].lower() in NAME_TITLES
+    return [title for title in titles[first:] if title and title not in own]
 
 
 def _in_training_order(read: Any, expected: list[str] | None, args: Any) -> Any:
@@ -232,6 +276,8 @@ def _training_similarities(model: Any, X: Any, **hits: Any) -> Any:
         if isinstance(model[0], DistanceTransformer):
             return -X
         return _training_similarities(model[-1], model[:-1].transform(X))
+    if hasattr(model, "converted"):  # those that its best model works on
+        return model.converted(X)
     if console.takes_matrix(model):
         return X
     if getattr(model, "X_fit_", None) is None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import numpy as np
@@ -9,15 +10,16 @@ import numpy as np
 import krein
 from krein.cli import Options, console
 from krein.cli.console import check_output, print_note
-from krein.files.writers import check_format, write_matrix
+from krein.files.writers import check_format, write_matrix, write_table
 from krein.validation import looks_like_distances
 
 
 def repair(args: Options) -> dict[str, Any]:
     """Write the nearest positive semidefinite matrix, names kept."""
-    out = check_output(args.out, args.force)
+    out = None if args.out == "-" else check_output(args.out, args.force)
     K, read = console.read_symmetric(args)
-    check_format(args.out, names=read.names is not None)
+    if out is not None:
+        check_format(out, names=read.names is not None)
     if looks_like_distances(K):
         has = f"{args.file} holds distances, which are not repaired"
         raise ValueError(f"{has}; see krein embed --kind distance")
@@ -25,11 +27,14 @@ def repair(args: Options) -> dict[str, Any]:
         print_note(args, "the diagonal is 1 and may change; --diagonal unit keeps it")
     how = {"diagonal": args.diagonal, "min_eigenvalue": args.min_eigenvalue}
     repaired = krein.nearest_psd(K, **how)
-    write_matrix(args.out, repaired.matrix, names=read.names, overwrite=args.force)
+    if out is None:
+        write_table(sys.stdout, repaired.matrix, read.names, None, ",")
+    else:
+        write_matrix(out, repaired.matrix, names=read.names, overwrite=args.force)
     facts = ("text", "status", "distance", "duality_gap")
     return {
         "file": args.file,
-        "out": str(out),
+        "out": args.out,
         "items": len(K),
         "smallest_eigenvalue_before": float(np.linalg.eigvalsh(K)[0]),
         "smallest_eigenvalue": float(np.linalg.eigvalsh(repaired.matrix)[0]),
@@ -39,7 +44,10 @@ def repair(args: Options) -> dict[str, Any]:
 
 
 def show_repair(payload: dict[str, Any], args: Options) -> None:
-    """Print what changed."""
+    """Print what changed; on standard error where the matrix went to the output."""
+    if payload["out"] == "-":
+        print_note(args, payload["text"])
+        return
     print(f"{payload['out']}: {payload['text']}")
     numbers = {k: v for k, v in payload.items() if isinstance(v, int | float)}
     rows = [[name.replace("_", " "), f"{v:.4g}"] for name, v in numbers.items()]

@@ -66,7 +66,12 @@ def _of_classes(scoring: str, shares: Array) -> list[tuple[str, float]]:
 
 
 def free_item_scores(scoring: str, codes: Array, splits: Sequence[Fold]) -> Array:
-    """Minus the error of each number that is predicted by the mean; NaN: not tested."""
+    """Minus the error of each number that is predicted by the mean; NaN: not tested.
+
+    For the log-loss minus the loss of each item by the shares of the classes.
+    """
+    if scoring == "neg_log_loss":
+        return np.log(np.bincount(codes) / codes.size)[codes]
     power = 2 if scoring == "r2" else 1
     total, tests = np.zeros((2, codes.size))
     for test, held in _means(codes, splits):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -19,16 +19,16 @@ from krein.comparison.columns import Column
 from krein.comparison.contenders import TASKS, Contender
 from krein.comparison.evaluation import fit_method
 from krein.comparison.problem import Problem
-from krein.comparison.reasons import Why
 from krein.comparison.recommendation import (
     Recommendation,
     choose_contender,
     pairs_to_test,
     recommend,
 )
-from krein.comparison.sentences import say
 from krein.selection.folds import Fold
 from krein.spectrum.decomposition import Spectrum
+from krein.verdicts.reasons import Why
+from krein.verdicts.sentences import say
 from krein.words import import_optional
 
 _EXACT_UP_TO = 5000  # items; of more the eigenvalues are not computed
@@ -101,6 +101,11 @@ class Comparison:
         if not self.can_differ:
             return say("p, none")
         return say("p, items" if self.by_items else "p, splits")
+
+    @property
+    def about_intervals(self) -> str:
+        """What the intervals are, or why there are none."""
+        return say("intervals" if len(self.splits) > 1 else "intervals, none")
 
     @property
     def of_hits(self) -> bool:
@@ -203,6 +208,38 @@ class Comparison:
         skill = 0.5 * (self.skill(a) + other.skill(b))
         return self._item_test(mine - theirs, skill)[1]
 
+    def corrected_best(self) -> float | None:
+        """Mean score of the highest method without the optimism of choosing it.
+
+        Larger is better, as in `mean`; None where the score is no mean over items.
+        """
+        items = [self.item_scores(method) for method in self.ranking]
+        known = [one for one in items if one is not None]
+        if not known or len(known) < len(items):
+            return None
+        table = np.array(known)
+        if self.scoring == "r2":  # minus squared errors, in units of the variance
+            table = 1.0 + table / float(np.var(self.problem.codes))
+        tested = ~np.isnan(table).any(axis=0)
+        groups, weight = self.problem.groups, self._weights()[tested]
+        groups = None if groups is None else groups[tested]
+        weight /= weight.sum()
+        return significance.corrected_maximum(table[:, tested], weight, groups)
+
+    @cached_property
+    def about_best(self) -> str:
+        """How much the highest score flatters, where there was a choice."""
+        corrected = self.corrected_best() if len(self.ranking) > 1 else None
+        if corrected is None:
+            return ""
+        return say(
+            "optimism",
+            number=len(self.ranking),
+            score=self.deciding.title,
+            highest=self.shown(self.best),
+            corrected=f"{self.deciding.sign * corrected:.3f}",
+        )
+
     def p_value_against_free(self, method: str) -> float | None:
         """One-sided test that a method beats the best answer that costs nothing.
 
@@ -218,7 +255,7 @@ class Comparison:
                 self.scores(method), baseline, self.test_share
             )
             return significance.one_sided(*test)
-        if self.task == "regression":
+        if self.scoring not in ("accuracy", "balanced_accuracy"):
             codes, splits = self.problem.codes, self.splits
             baseline = free_item_scores(self.scoring, codes, splits)
             return significance.one_sided(*self._item_test(items - baseline))
@@ -265,20 +302,34 @@ class Comparison:
         return 1.0 / np.bincount(self.problem.codes)[self.problem.codes]
 
     def item_scores(self, method: str) -> Array | None:
-        """Share of its tests in which each item was recognised, or minus its error.
+        """Share of its tests in which each item was recognised; minus its error, loss.
 
         NaN for items that were never tested; None where items do not add up.
         """
-        if self.scoring in ("neg_log_loss", "roc_auc"):
+        if self.scoring == "roc_auc":
             return None
+        if self.scoring == "neg_log_loss":
+            known = all("loss" in record for record in self.of(method))
+            return self._per_item(method, _minus_loss) if known else None
+        if self.task == "regression":
+            power = 2 if self.scoring == "r2" else 1
+            return self._per_item(
+                method, lambda record, y: -(np.abs(y - record["predicted"]) ** power)
+            )
+        return self._recognised(method)
+
+    def _recognised(self, method: str) -> Array:
+        """Share of its tests in which each item was recognised."""
+        return self._per_item(method, lambda record, y: y == record["predicted"])
+
+    def _per_item(
+        self, method: str, value: Callable[[dict[str, Any], np.ndarray], Array]
+    ) -> Array:
+        """Mean of a value over the tests of each item; NaN where there was none."""
         total, tests = np.zeros((2, self.problem.codes.size))
         for record in self.of(method):
             test = self.splits[record["split"]][1]
-            y, predicted = self.problem.codes[test], np.asarray(record["predicted"])
-            if self.task == "regression":
-                total[test] -= np.abs(y - predicted) ** (1 + (self.scoring == "r2"))
-            else:
-                total[test] += predicted == y
+            total[test] += value(record, self.problem.codes[test])
             tests[test] += 1
         with np.errstate(invalid="ignore"):
             return total / tests
@@ -288,19 +339,48 @@ class Comparison:
         return [self._row(name) for name in self.ranking]
 
     def _row(self, name: str) -> dict[str, Any]:
-        records, share = self.of(name), self.test_share
+        records = self.of(name)
         row: dict[str, Any] = {"method": name, "title": self.title(name)}
         for score, column in self.score_columns.items():
-            values = column.sign * self.scores(name, score)
-            low, high = significance.score_interval(values, share, column.bounds)
-            row[column.key] = float(values.mean())
-            row[f"{column.key}_interval"] = [low, high]
+            row[column.key] = float(column.sign * self.scores(name, score).mean())
+            row[f"{column.key}_interval"] = self.interval(name, score)
         row["p_value"] = self.p_values[name]
         for key in ("fit_seconds", "predict_seconds"):
             row[key] = float(np.median([r[key] for r in records]))
         row["search_seconds"] = float(sum(r["search_seconds"] for r in records))
         row["converged"] = float(np.mean([r["converged"] for r in records]))
         return row
+
+    def interval(self, method: str, score: str | None = None) -> list[float] | None:
+        """95 % interval of a mean score, as people read it; None of a single split.
+
+        Accuracies: Wilson's over items. Other scores: over splits, corrected for
+        overlapping training sets.
+        """
+        if len(self.splits) < 2:
+            return None
+        score = score or self.scoring
+        column = self.score_columns[score]
+        if score in ("accuracy", "balanced_accuracy"):
+            return self._rate_interval(method, by_class=score == "balanced_accuracy")
+        values = column.sign * self.scores(method, score)
+        share, bounds = self.test_share, column.bounds
+        low, high = significance.score_interval(values, share, bounds)
+        if score == "roc_auc":  # as many items as the smallest class has
+            size = float(np.bincount(self.problem.codes).min())
+            own = significance.wilson(float(values.mean()), size)
+            low, high = min(low, own[0]), max(high, own[1])
+        return [low, high]
+
+    def _rate_interval(self, method: str, by_class: bool) -> list[float]:
+        """Of the rate at which items are recognised, over all or class by class."""
+        right = self._recognised(method)
+        values, design = self._tested(right)
+        del design["weight"]
+        tested = ~np.isnan(right)
+        strata = self.problem.codes[tested] if by_class else None
+        skill = self.skill(method)
+        return list(significance.rate_interval(values, strata, **design, skill=skill))
 
     def confusion(self, method: str) -> np.ndarray:
         """Return counts (true class, predicted class); of numbers an empty table."""
@@ -413,6 +493,10 @@ class Comparison:
         """
         name = method or self.recommendation.contender
         return fit_method(self.problem, name, self.scoring, self.random_state)
+
+
+def _minus_loss(record: dict[str, Any], y: np.ndarray) -> Array:
+    return -np.asarray(record["loss"], dtype=float)
 
 
 # -------------------------------------------------------------------------------- text

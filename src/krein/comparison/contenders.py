@@ -63,8 +63,15 @@ class Contender:
         Builds a candidate that is only ranked, where that takes less time.
     sparse : bool
         It keeps a sparse similarity sparse.
+    takes_distances : bool
+        Where the data are distances it is given these, and chooses what to make of
+        them; others get similarities.
     offered : Offered
         When it takes part without being named.
+    pairs : bool
+        With three or more classes both kinds of machines are candidates: one per class
+        against the rest, and one per pair of classes. All SVMs that differ by the fix
+        only have this in common, so that nothing else decides between them.
     """
 
     name: str
@@ -77,12 +84,16 @@ class Contender:
     make: Callable[..., Any] | None = None
     rough: Callable[..., Any] | None = None
     sparse: bool = False
+    takes_distances: bool = False
     offered: Offered = Offered.ALWAYS
+    pairs: bool = False
 
     @property
     def searches(self) -> bool:
         """Whether the estimator chooses by itself: it is given the inner folds."""
-        return self.estimator.endswith("CV")
+        if not self.estimator:
+            return False
+        return not getattr(getattr(krein, self.estimator), "fits_rows", True)
 
     def build(self, **chosen: Any) -> Any:
         """Return the unfitted estimator with the chosen hyperparameters."""
@@ -123,18 +134,24 @@ _CLASSIFICATION = (
     Contender(
         name="svc",
         title="SVM on raw matrix",
-        about="LIBSVM on the similarity as it is, one machine per pair of classes, as "
-        "scikit-learn's SVC(kernel='precomputed') with its C chosen.",
+        about="LIBSVM on the similarity as it is, as scikit-learn's "
+        "SVC(kernel='precomputed') with its C chosen, and with three or more classes "
+        "whether a machine is for a class or for a pair of them.",
         simplicity=0,
         estimator="SpectrumSVC",
         # An indefinite problem may keep LIBSVM busy for ever; what is cut short is
         # counted.
-        params={
-            "method": "none",
-            "multi_class": "ovo",
-            "tol": 1e-3,
-            "max_iter": 200_000,
-        },
+        params={"method": "none", "tol": 1e-3, "max_iter": 200_000},
+        pairs=True,
+    ),
+    Contender(
+        name="similarity",
+        title="Similarity model",
+        about="Chooses what is made of the distances (as given, five conversions), the "
+        "fix of the spectrum and C; the best three are averaged.",
+        simplicity=2,
+        estimator="SimilarityClassifier",
+        takes_distances=True,
     ),
     Contender(
         name="average",
@@ -160,6 +177,7 @@ _CLASSIFICATION = (
         simplicity=2,
         estimator="SpectrumSVC",
         params={"method": "clip"},
+        pairs=True,
         sparse=True,
     ),
     Contender(
@@ -169,6 +187,7 @@ _CLASSIFICATION = (
         simplicity=3,
         estimator="SpectrumSVC",
         params={"method": "flip"},
+        pairs=True,
         sparse=True,
     ),
     Contender(
@@ -178,6 +197,7 @@ _CLASSIFICATION = (
         simplicity=4,
         estimator="SpectrumSVC",
         params={"method": "shift"},
+        pairs=True,
     ),
     Contender(
         name="square",
@@ -186,6 +206,7 @@ _CLASSIFICATION = (
         simplicity=5,
         estimator="SpectrumSVC",
         params={"method": "square"},
+        pairs=True,
         sparse=True,
     ),
     Contender(
@@ -195,6 +216,7 @@ _CLASSIFICATION = (
         simplicity=6,
         estimator="SpectrumSVC",
         params={"method": "diffusion"},
+        pairs=True,
     ),
     Contender(
         name="krein",
@@ -288,6 +310,15 @@ _REGRESSION = (
         simplicity=2,
         estimator="KreinRidge",
         grid=_penalty_grid,
+    ),
+    Contender(
+        name="similarity",
+        title="Similarity model",
+        about="Chooses what is made of the distances (as given, five conversions), the "
+        "fix of the spectrum and C; the best three are averaged.",
+        simplicity=2,
+        estimator="SimilarityRegressor",
+        takes_distances=True,
     ),
     Contender(
         name="average",

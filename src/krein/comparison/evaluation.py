@@ -26,12 +26,13 @@ from krein.comparison.problem import Problem, as_matrix
 from krein.estimators._base import KernelModel
 from krein.selection.calibration import fit_sigmoids, sigmoid_probabilities
 from krein.selection.folds import Fold
-from krein.selection.scores import score
+from krein.selection.scores import log_losses, score
 from krein.selection.search import FoldValues, best_candidates, held_out, in_folds
 from krein.store.shared_work import alone_clock, shared_work
 from krein.training import Classes, Training, Values, as_labels
 from krein.words import say
 
+_MOST_IN_PAIRS = 20  # classes: of more there are too many pairs
 # What a method may raise on a split without ending the comparison.
 _FAILURES = (ValueError, ArithmeticError, MemoryError, np.linalg.LinAlgError)
 
@@ -58,7 +59,7 @@ def evaluate_split(
         states = search_contenders(
             K, problem.target.subset(train), methods, folds, scoring
         )
-        return [_final_fit(state, K, new, problem, test) for state in states]
+        return [_final_fit(state, K, new, problem, split) for state in states]
 
 
 def fit_method(
@@ -85,7 +86,9 @@ def fit_method(
         return model.set_params(kernel=problem.kernel).fit(problem.items, y)
     if problem.kernel is not None:
         return model.fit(problem.on(rows), y)
-    if problem.conversion is not None:
+    if problem.conversion is not None and method.takes_distances:
+        model.set_params(kind="distance")
+    elif problem.conversion is not None:
         model = make_pipeline(clone(problem.conversion), model)
     return model.fit(problem.K, y)
 
@@ -170,6 +173,21 @@ class ContenderSearch:
                 self.grid = self.method.grid(K)
             elif hasattr(self.model, "grid") and not self.method.searches:
                 self.grid = self.model.grid(training, self.target)
+            if self._tries_pairs(K):
+                self.grid = [
+                    {**candidate, "multi_class": kind}
+                    for kind in ("ovr", "ovo")
+                    for candidate in self.grid
+                ]
+
+    def _tries_pairs(self, K: Any) -> bool:
+        """Whether machines for pairs of classes are candidates too.
+
+        They have no probabilities, and their kernels are formed.
+        """
+        classes = self.target.n if isinstance(self.target, Classes) else 0
+        formed = not scipy.sparse.issparse(K) and self.scoring != "neg_log_loss"
+        return self.method.pairs and formed and 2 < classes <= _MOST_IN_PAIRS
 
     def ask(self, K: Any, training: Training, train: Any, test: Any) -> list[Any]:
         """Values of all candidates on a fold; a failure ends the method."""
@@ -249,9 +267,10 @@ def search_contenders(
 
 
 def _final_fit(
-    state: ContenderSearch, K: Any, new: Any, problem: Problem, test: np.ndarray
+    state: ContenderSearch, K: Any, new: Any, problem: Problem, split: Fold
 ) -> dict[str, Any]:
     """Fit the chosen candidate on the training part and score the test part."""
+    train, test = split
     record: dict[str, Any] = {"method": state.method.name}
     # Whether the solver reached its tolerance is noted, not shouted.
     with state.noting_failure(), warnings.catch_warnings(record=True) as caught:
@@ -261,6 +280,10 @@ def _final_fit(
             model = state.method.build(**record["params"])
             if state.method.searches:
                 model.set_params(**_folds_of_its_own(problem, state.folds))
+            D = problem.distances(train) if state.method.takes_distances else None
+            if D is not None:
+                model.set_params(kind="distance")
+                K, new = D[train], D[test]
             record |= _answer(state, model, K, new, problem.codes[test])
     if state.error:
         return {"method": state.method.name, "error": state.error}
@@ -286,6 +309,7 @@ def _answer(
         proba = state.calibrated(model, new, values)
         sure = proba[np.arange(y.size), predicted]
         record["probability"] = [round(float(p), 4) for p in sure]
+        record["loss"] = log_losses(y, proba).round(6).tolist()
     known = TASKS["classification" if state.of_classes else "regression"].scorings
     said = predicted, values, proba
     return record | {"scores": {key: score(key, y, *said) for key in known}}

@@ -8,9 +8,9 @@ from functools import cached_property
 from typing import Any
 
 from krein.comparison.comparison import LONGEST_REPR, Comparison, aligned, shorten
-from krein.comparison.reasons import OtherKernel, Verdict
 from krein.comparison.recommendation import Recommendation
 from krein.comparison.significance import LEVEL, holm
+from krein.verdicts.reasons import OtherKernel, Verdict
 from krein.words import import_optional
 
 

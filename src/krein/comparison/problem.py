@@ -79,6 +79,12 @@ class Problem:
         items = take(self.items, train)
         return np.asarray(self.kernel.fit(items)(self.items, items), dtype=float)
 
+    def distances(self, train: np.ndarray) -> Array | None:
+        """Distances of all items (rows) to the training items, where K holds these."""
+        if self.conversion is None or self.K is None:
+            return None
+        return self.K[:, train]
+
     def matrix(self) -> Matrix:
         """Similarities of all items."""
         return as_matrix(self.on(self.everything))

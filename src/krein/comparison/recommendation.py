@@ -2,8 +2,9 @@
 
 Scores on a handful of splits differ by chance, so that taking the highest one is
 a gamble. A default that does well on most data is therefore kept unless another
-contender beats it by more than one and a half standard errors: `average`, the mean of
-many spectrum SVMs; where that was not run clip, or the plain SVM on a positive
+contender beats it by more than one and a half standard errors: `similarity`, which
+chooses what is fed to the machine; where that was not run `average`, the mean of many
+spectrum SVMs; where that was not run clip, or the plain SVM on a positive
 semidefinite similarity; `profiles` on a table of hits. ``benchmarks/regret.py`` has the
 figures.
 
@@ -17,9 +18,10 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from krein.arrays import Array
-from krein.comparison import sentences
 from krein.comparison.contenders import CONTENDERS, TASKS
-from krein.comparison.reasons import (
+from krein.comparison.significance import LEVEL, beats, holm
+from krein.verdicts import sentences
+from krein.verdicts.reasons import (
     USELESS,
     Baseline,
     Fix,
@@ -30,7 +32,6 @@ from krein.comparison.reasons import (
     Verdict,
     Why,
 )
-from krein.comparison.significance import LEVEL, beats, holm
 
 _BEATEN = 1.5  # standard errors of a difference; see docs/decisions/0017
 _RAW = "svc"
@@ -53,7 +54,7 @@ class Recommendation:
         them, the highest score first.
     reasons : tuple of records
         The numbers behind the verdict: `Standing`, `Baseline`, `Higher`,
-        `SpectrumFix`, `OtherKernel`, of `krein.comparison.reasons`.
+        `SpectrumFix`, `OtherKernel`, of `krein.verdicts.reasons`.
     task : str
         Classification or regression.
     kernel : str or None
@@ -146,7 +147,7 @@ def default_method(
     Without negative eigenvalues clip is the plain SVM at the cost of an
     eigendecomposition; a table of hits has a default of its own.
     """
-    robust = ["average", "clip" if indefinite else _RAW]
+    robust = ["similarity", "average", "clip" if indefinite else _RAW]
     return next((m for m in ["profiles"] * hits + robust if m in methods), None)
 
 

@@ -6,7 +6,7 @@ the similarity often decides more than what is done about its spectrum.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -17,6 +17,7 @@ import scipy.sparse
 import krein
 from krein.comparison.comparison import Comparison
 from krein.comparison.contenders import TASKS, Contender, select_contenders
+from krein.comparison.estimate import Progress, watched
 from krein.comparison.evaluation import evaluate_split
 from krein.comparison.kernel_comparison import KernelComparison
 from krein.comparison.problem import Problem, make_problem
@@ -26,11 +27,9 @@ from krein.store.files import RecordStore
 from krein.store.fingerprint import fingerprint
 from krein.store.shared_work import shared_work
 from krein.threads import in_job, threads_of_job
-from krein.validation import is_continuous
+from krein.validation import as_square, is_continuous
 
 __all__ = ["KernelComparison", "compare"]
-
-Progress = Callable[[int, int, str], None]
 
 
 def compare(
@@ -48,7 +47,7 @@ def compare(
     symmetrize: bool = False,
     conversion: Any = None,
     cache: str | Path | None = None,
-    progress: Progress | None = None,
+    progress: Progress | bool | None = None,
     random_state: int = 0,
 ) -> Comparison | KernelComparison:
     """Try all applicable methods on the same splits and say which to use.
@@ -95,8 +94,10 @@ def compare(
     cache : path, optional
         Folder for finished results, one file per method and split; a comparison that
         was interrupted goes on from there.
-    progress : callable, optional
-        Called as ``progress(done, total, what)``.
+    progress : callable or bool, optional
+        Called as ``progress(done, total, what)``. By default a line with the time left
+        on a terminal and in notebooks, nothing in a pipe; what takes more than half a
+        minute says so after the first split. False: silent.
     random_state : int
         Seed of the splits.
 
@@ -114,6 +115,8 @@ def compare(
     >>> sorted(comparison.methods)
     ['flip', 'svc']
     """
+    if kind == "distance":
+        X = as_square(X)
     data: dict[str, Any] = {
         "groups": groups,
         "symmetrize": symmetrize,
@@ -185,7 +188,7 @@ def compare_problem(
     scoring: str | None = None,
     n_jobs: int | None = None,
     cache: str | Path | None = None,
-    progress: Progress | None = None,
+    progress: Progress | bool | None = None,
     random_state: int = 0,
 ) -> Comparison:
     """Compare on data that are checked already; arguments as in `compare`."""
@@ -204,7 +207,15 @@ def compare_problem(
     splits = outer_splits(
         problem.target, cv, problem.groups, random_state, similarities
     )
-    records = _run(problem, chosen, splits, scoring, cache, n_jobs, progress)
+    with watched(
+        progress,
+        n=problem.codes.size,
+        n_splits=len(splits),
+        n_contenders=len(chosen),
+        n_jobs=n_jobs,
+        dense=not scipy.sparse.issparse(problem.K),
+    ) as tell:
+        records = _run(problem, chosen, splits, scoring, cache, n_jobs, tell)
     names = tuple(method.name for method in chosen)
     return Comparison(
         tuple(records), names, scoring, problem, tuple(splits), random_state

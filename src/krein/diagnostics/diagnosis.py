@@ -148,6 +148,8 @@ def diagnose(
     y: Any = None,
     X: Any = None,
     kind: Literal["similarity", "distance"] = "similarity",
+    *,
+    task: Literal["classification", "regression"] | None = None,
 ) -> Diagnosis:
     """Say how indefinite a similarity is, whether it matters, and what to use.
 
@@ -162,7 +164,10 @@ def diagnose(
         Coordinates of the items, to test conditional positive definiteness up to
         degree 2.
     kind : {"similarity", "distance"}
-        A distance is examined as exp(-d / median).
+        A distance is examined as exp(-d / median); it may also be a condensed vector
+        of ``pdist`` or a ``DistanceMatrix`` of scikit-bio.
+    task : {"classification", "regression"}, optional
+        What `y` is; found by its numbers when not given.
 
     Returns
     -------
@@ -181,7 +186,7 @@ def diagnose(
     >>> found.verdict, round(found.negative_mass, 2)
     ('indefinite', 0.15)
     """
-    seen = _look_at(K, y, X, kind)
+    seen = _look_at(K, y, X, kind, task)
     S, spectrum, order = seen.similarity, seen.spectrum, seen.cpd_order
     part = looks.examine_negative_part(S, spectrum, seen.classes)
     verdict = _verdict(spectrum)
@@ -205,15 +210,22 @@ def diagnose(
 
 
 @threads_by_size
-def find_in(K: Any, y: Any = None, X: Any = None) -> list[Finding]:
+def find_in(
+    K: Any, y: Any = None, X: Any = None, *, task: str | None = None
+) -> list[Finding]:
     """Return the findings of `diagnose` alone, which seldom need the spectrum."""
-    return find(_look_at(K, y, X, "similarity"))
+    return find(_look_at(K, y, X, "similarity", task))
 
 
-def _look_at(K: Any, y: Any, X: Any, kind: str) -> Evidence:
+def _look_at(K: Any, y: Any, X: Any, kind: str, task: str | None) -> Evidence:
     """Check what was given."""
     if kind not in ("similarity", "distance"):
         raise ValueError(f"kind must be 'similarity' or 'distance', got {kind!r}")
+    if task not in (None, "classification", "regression"):
+        raise ValueError(
+            f"task must be 'classification', 'regression' or None, got {task!r}"
+        )
+    K = validation.as_square(K, "K") if kind == "distance" else K
     validation.check_order(K, y)
     K, filled = _check_matrix(K)
     if y is not None:
@@ -224,7 +236,7 @@ def _look_at(K: Any, y: Any, X: Any, kind: str) -> Evidence:
     relative = validation.asymmetry(K) / largest
     S = K if relative <= _ROUNDING else 0.5 * (K + K.T)
     S = _as_similarity(S) if kind == "distance" else S
-    return Evidence(K, S, kind, y, relative, filled, X)
+    return Evidence(K, S, kind, y, relative, filled, X, task)
 
 
 def _as_similarity(D: Array) -> Array:

@@ -77,6 +77,8 @@ class Evidence:
         Missing entries that were taken from the mirror entry.
     X : array-like of shape (n, d) or None
         Coordinates of the items.
+    task : {"classification", "regression"} or None
+        What the labels are; None to find it by their numbers.
     """
 
     given: Array
@@ -86,6 +88,14 @@ class Evidence:
     asymmetry: float = 0.0
     filled: int = 0
     X: Any = None
+    task: str | None = None
+
+    @cached_property
+    def are_numbers(self) -> bool:
+        """Whether the labels are numbers to be predicted."""
+        if self.y is None or self.task is not None:
+            return self.task == "regression"
+        return is_continuous(self.y)
 
     @cached_property
     def spectrum(self) -> facts.SpectrumFacts:
@@ -123,7 +133,7 @@ class Evidence:
     @cached_property
     def classes(self) -> np.ndarray | None:
         """The labels, if they are classes: two or more, of two items on average."""
-        if self.y is None or is_continuous(self.y):
+        if self.y is None or self.are_numbers:
             return None
         return self.y if 1 < np.unique(self.y).size <= self.y.size // 2 else None
 
@@ -300,7 +310,7 @@ def _labels(seen: Evidence) -> Iterator[Finding]:
             python="y = krein.read_labels(path, names=names, column=title).data",
             command="krein inspect FILE --labels LABELS --label-column TITLE",
         )
-    elif is_continuous(seen.y):
+    elif seen.are_numbers:
         yield Finding(
             "note",
             "regression-target",
@@ -330,8 +340,9 @@ def _classes(seen: Evidence, y: np.ndarray) -> Iterator[Finding]:
             "warning",
             "labels-unrelated",
             "No relation between similarities and labels was shown (permutation "
-            f"p = {p:.2g}): similar items were not seen to share labels more often "
-            "than others. Are the labels in the order of the matrix?",
+            f"p = {p:.2g}, {y.size} items): similar items do not share labels "
+            "clearly more often than others. That does not show that there is none: "
+            "of few items a weak relation cannot be seen.",
             python="y = krein.read_labels(path, names=names).data  # by name",
         )
     classes, counts = np.unique(y, return_counts=True)

@@ -24,6 +24,7 @@ from krein.estimators._sparse import Sparsifiable
 from krein.items import LazyRows, columns_of_rows, take
 from krein.kernels.blocks import kernel_matrix
 from krein.kernels.registry import Kernel, as_kernel, items_for
+from krein.machines.compact_rows import LandmarkRows, WideRows
 from krein.result import DivergedError, Result
 from krein.similarity.matrix import Matrix, Similarities
 from krein.similarity.sparse import (
@@ -76,6 +77,9 @@ class KernelModel(Sparsifiable, Documented):
         Fitted("feature_names_in_", "labels", needed=False),
         Fitted("kernel_", "kernel", needed=lambda model: not model._precomputed),
     )
+
+    dual_coef_ = WideRows()
+    alpha_ = WideRows()
 
     @property
     def _precomputed(self) -> bool:
@@ -169,7 +173,7 @@ class KernelModel(Sparsifiable, Documented):
             K = check_similarity(X, name="X", symmetrize=self.symmetrize, given=dtype)
             warn_if_distances(K, "X")
             return Similarities(K), {"X_fit_": None}
-        require_for_spectral_fit(num_samples(X))
+        require_for_spectral_fit(num_samples(X), self)
         kernel = self._settled_kernel(X, kept)
         K = kernel_matrix(kernel, X, X)
         K = check_similarity(K, name="kernel(X, X)", symmetrize=self.symmetrize)
@@ -332,6 +336,7 @@ class KernelModel(Sparsifiable, Documented):
     def _decision_rows(self, X: Any, **further: Any) -> Array:
         """Decision values (n_new, n_rows): the one predict of the library."""
         check_is_fitted(self, "dual_coef_")
+        self._refuse_changed_kernel()
         self._refuse_diverged()
         with threads_for(rows_of(X), self.support_.size):
             values = self._outputs(X, **further)
@@ -344,11 +349,25 @@ class KernelModel(Sparsifiable, Documented):
 
     @property
     def _support_coef(self) -> Array:
-        return self.dual_coef_[:, self.support_]
+        rows = self._dual_coef
+        if isinstance(rows, LandmarkRows):
+            return rows.values
+        return rows[:, self.support_]
 
     def row_values(self, coef: Array, K: Array) -> Array:
         """Return what coefficients (n_rows, m) make of raw similarities (n_new, m)."""
         return K @ coef.T
+
+    def _refuse_changed_kernel(self) -> None:
+        """Refuse a model whose kernel takes another kind of input than in its fit."""
+        fitted = not (hasattr(self, "kernel_") or hasattr(self, "kernels_"))
+        if fitted == self._precomputed:
+            return
+        had = "kernel='precomputed'" if fitted else "a kernel of items"
+        raise ValueError(
+            f"this {type(self).__name__} was fitted with {had}, and its parameters "
+            "were changed since: fit it again, or set the kernel back"
+        )
 
     def _refuse_diverged(self) -> None:
         results = getattr(self, "result_", [])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
@@ -35,7 +36,7 @@ from krein.result import Result
 from krein.similarity.matrix import Similarities
 from krein.sklearn_internals import num_samples
 from krein.training import FittedRows, Row, Training, positive_part
-from krein.validation import check_similarity
+from krein.validation import check_similarity, refuse_mask
 
 _WORK = "a conditionally positive definite fit"
 
@@ -280,6 +281,7 @@ def _given_polynomials(P: Any, n: int, columns: int | None = None) -> Array:
                 f"P is missing: the model was fitted with {columns} polynomial columns"
             )
         return np.ones((n, 1))
+    refuse_mask(P, "P")
     P = check_array(P, dtype=np.float64, input_name="P", ensure_min_features=0)
     if P.shape[0] != n or columns not in (None, P.shape[1]):
         wanted = "n_polynomials" if columns is None else columns
@@ -310,16 +312,47 @@ def solve_path(
         if 0.0 in alphas:
             raise ValueError("solver='published' needs alpha > 0: use solver='newton'")
     results: dict[int, Result] = {}
-    start = None
+    solved: list[tuple[float, _Solution]] = []
     for i in np.argsort(-np.asarray(alphas, dtype=float), kind="stable"):
         problem = CPDProblem(space.K, space.null, loss, float(alphas[i]))
         method = solve if problem.lam else cpd_limit
+        start = _ahead(problem, solved)
         result = method(problem, tol=tol, max_iter=max_iter, start=start)
-        start = tuple(result.info[key] for key in ("c", "b", "image"))
+        c, b, image = (result.info[key] for key in ("c", "b", "image"))
+        solved = [*solved[-1:], (problem.lam, (c, b, image))]
         if not rough:
             result = _on_raw_kernel(problem, result, space, training, tol)
         results[int(i)] = result
     return [results[i] for i in range(len(results))]
+
+
+_Solution = tuple[Array, Array, Array]  # c, b and K c
+
+
+def _ahead(
+    problem: CPDProblem, solved: Sequence[tuple[float, _Solution]]
+) -> _Solution | None:
+    """Where to start, from the solutions for the last one or two values of alpha.
+
+    Outputs move evenly with log(alpha) as long as the coefficients grow like 1 / alpha,
+    and hardly move any more where the coefficients do not grow. In between the step
+    along the line through two solutions is as long as the growth says, or shorter where
+    the objective is lower.
+    """
+    if not solved:
+        return None
+    alpha, last = solved[-1]
+    before, older = solved[0]
+    size, smaller = float(np.linalg.norm(last[0])), float(np.linalg.norm(older[0]))
+    growth = size / max(smaller, 1e-300)
+    if not 0.0 < problem.lam < alpha < before or not 1.0 < growth < np.inf:
+        return last
+    fell, falls = math.log(before / alpha), math.log(alpha / problem.lam)
+    share = min(1.0, math.log(growth) / fell * falls / fell)
+    steps = [share * (x - y) for x, y in zip(last, older, strict=True)]
+    t = problem.along(problem.point(*last), problem.point(*steps))
+    c, b, image = (x + t * step for x, step in zip(last, steps, strict=True))
+    return c, b, image
 
 
 def _on_raw_kernel(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
@@ -47,11 +48,12 @@ class Plan:
     ratio: float
     fixed_kernel: FixedKernel | None = None
     spectrum: Spectrum | None = None
+    flipped: bool = False
 
     @property
     def unique(self) -> bool:
         """True if the stationarity equation has one solution."""
-        return self.fixed_kernel is not None or self.ratio < 1.0
+        return self.flipped or self.ratio < 1.0
 
 
 def check_options(solver: str, given: dict[str, Any] | None) -> None:
@@ -108,9 +110,9 @@ def initial(init: Any, training: Training, n_rows: int, random_state: Any) -> Ar
     return weight * starts[init]
 
 
-def split_rows(result: Result, fixed_kernel: FixedKernel | None) -> list[Row]:
+def split_rows(result: Result, to_raw: Callable[[Array], Array] | None) -> list[Row]:
     """One Row per column of a joint result, on the raw kernel."""
-    coef = result.x if fixed_kernel is None else fixed_kernel.to_raw(result.x)
+    coef = result.x if to_raw is None else to_raw(result.x)
     intercept = result.info["intercept"]
     return [
         Row(column, float(b), replace(result, x=x))

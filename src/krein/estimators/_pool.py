@@ -9,7 +9,8 @@ these are averaged.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
+from functools import partial
 from numbers import Integral
 from typing import Any, ClassVar
 
@@ -30,6 +31,7 @@ from krein.kernels.blocks import kernel_matrix
 from krein.kernels.registry import Kernel, as_kernel
 from krein.selection.folds import Fold
 from krein.selection.scores import SEARCHED, cv_results, split_scores, store_results
+from krein.selection.spectra import Settings
 from krein.similarity.conversions import (
     AS_GIVEN,
     Conversion,
@@ -37,15 +39,17 @@ from krein.similarity.conversions import (
     Source,
     as_conversion,
     is_constant,
+    median_distance,
     name_of,
     refuse_no_distances,
 )
 from krein.similarity.matrix import Matrix, Similarities, as_views, evaluate
 from krein.similarity.sparse import SparseSimilarity, check_sparse_similarity
 from krein.sklearn_internals import num_samples
+from krein.spectrum.decomposition import Spectrum
 from krein.spectrum.fixes import power
 from krein.training import Training, positive_part
-from krein.validation import check_similarity, warn_if_distances
+from krein.validation import as_square, check_similarity, warn_if_distances
 
 # Conversions that are pooled unless others are given. Of similarities also "as given".
 OF_DISTANCES = ("exponential", "wide exponential", "gaussian", "wide gaussian", "local")
@@ -72,6 +76,20 @@ class PoolTraining(Training):
 
     sources: tuple[Source, ...] = ()
     numbers: tuple[Any, ...] = ()
+    # What conversions of the same distances share, and what each has settled.
+    _medians: dict[int, float] = field(default_factory=dict)
+    _settled: dict[Any, SettledConversion] = field(default_factory=dict)
+
+    def settled(self, pair: Pair, D: Array) -> SettledConversion:
+        """Settle a conversion on the distances of its source, once."""
+        key = pair.place, pair.conversion
+        if key not in self._settled:
+            if pair.place not in self._medians:
+                self._medians[pair.place] = median_distance(D)
+            assert pair.conversion is not None
+            median = self._medians[pair.place]
+            self._settled[key] = pair.conversion.settle(D, median)
+        return self._settled[key]
 
     def converted(self, K: Matrix) -> Training:
         """Return the samples with the similarity of one candidate."""
@@ -109,7 +127,7 @@ class Pair:
                 numbers if isinstance(numbers, Matrix) else Similarities(numbers)
             ), None
         D = self.source.distances(numbers, self.source.own)
-        settled = self.conversion.settle(D)
+        settled = training.settled(self, D)
         return Similarities(settled.similarities(D)), settled
 
 
@@ -121,6 +139,25 @@ class Member:
     settled: SettledConversion | None
     model: Any
     held: Array
+
+
+@dataclass
+class Screened:
+    """What the screen says of a pair: settings to train, and the best score of any.
+
+    Attributes
+    ----------
+    settings : Settings or None
+        None: not screened.
+    score : float
+        Larger is better.
+    spectrum : Spectrum or None
+        Of its similarity, as long as it is kept.
+    """
+
+    settings: Settings | None
+    score: float
+    spectrum: Spectrum | None = None
 
 
 @declares_parameters
@@ -197,6 +234,8 @@ class SimilarityPool:
     def _check_items(self, X: Any, *, reset: bool) -> Any:
         """Validate items or a matrix; a stack of matrices becomes views of them."""
         model: Any = self
+        if reset and self.kind == "distance" and model._precomputed:
+            X = as_square(X)
         if not (model._precomputed and _is_stack(X)):
             if not reset and getattr(self, "n_kernels_in_", None) is not None:
                 raise ValueError(
@@ -353,20 +392,20 @@ class SimilarityPool:
         """Search the best pairs; return their models, the best by the folds first."""
         random = groups is None and (self.cv is None or isinstance(self.cv, Integral))
         pairs = self._pairs(training)
-        scores = np.full(len(pairs), np.nan)
-        if random and len(pairs) > self.top:
-            scores = np.array([self._screened(p, training, target) for p in pairs])
-            order = np.argsort(-np.nan_to_num(scores, nan=-np.inf), kind="stable")
-            chosen = order[: self.top]
-        else:
-            chosen = np.arange(len(pairs))
+        searched = partial(self._searched, training, target, folds, random)
         members: list[Member] = []
-        for place in chosen:
-            members.append(
-                self._searched(pairs[place], training, target, folds, random)
-            )
-            members.sort(key=lambda member: -member.model.best_score_)
-            members = members[: self.top]
+        if random and len(pairs) > self.top:
+            screens = self._screens(pairs, training, target)
+            scores = np.array([screen.score for screen in screens])
+            order = np.argsort(-np.nan_to_num(scores, nan=-np.inf), kind="stable")
+            members = [searched(pairs[i], screens[i]) for i in order[: self.top]]
+        else:
+            scores = np.full(len(pairs), np.nan)
+            for pair in pairs:
+                members.append(searched(pair, None))
+                members.sort(key=lambda member: -member.model.best_score_)
+                del members[self.top :]
+        members.sort(key=lambda member: -member.model.best_score_)
         kept = [member.pair for member in members]
         order = np.argsort(-np.nan_to_num(scores, nan=-np.inf), kind="stable")
         model: Any = self
@@ -380,25 +419,50 @@ class SimilarityPool:
         ]
         return members
 
-    def _screened(self, pair: Pair, training: PoolTraining, target: Any) -> float:
-        """Best score of any fix and C by leave-one-out least squares."""
-        K, _ = pair.similarity(training)
-        part = training.converted(K)
-        model = self._machine_search()
-        spectrum = K.spectrum(part.weight)
-        return model.settings(part, target, spectrum, screened=True)[1]
+    def _screens(
+        self, pairs: Sequence[Pair], training: PoolTraining, target: Any
+    ) -> list[Screened]:
+        """Rank all pairs by leave-one-out least squares.
+
+        Of the best one the decomposition is kept: it is searched first.
+        """
+        found: list[Screened] = []
+        best = 0
+        for pair in pairs:
+            K, _ = pair.similarity(training)
+            part = training.converted(K)
+            spectrum = K.spectrum(part.weight)
+            settings, score = self._machine_search().settings(
+                part, target, spectrum, screened=True
+            )
+            found.append(Screened(settings, score))
+            if len(found) == 1 or score > found[best].score:
+                found[best].spectrum = None
+                best = len(found) - 1
+                found[best].spectrum = spectrum
+        return found
 
     def _searched(
         self,
-        pair: Pair,
         training: PoolTraining,
         target: Any,
         folds: Sequence[Fold],
         random: bool,
+        pair: Pair,
+        screen: Screened | None,
     ) -> Member:
         K, settled = pair.similarity(training)
         model = self._machine_search()
-        held = model.fit_on(training.converted(K), target, folds, screened=random)
+        known = screen or Screened(None, np.nan)
+        spectrum, known.spectrum = known.spectrum, None
+        held = model.fit_on(
+            training.converted(K),
+            target,
+            folds,
+            screened=random,
+            settings=known.settings,
+            spectrum=spectrum,
+        )
         model.X_fit_ = None
         model.n_features_in_ = training.size
         return Member(pair, settled, model, held)

@@ -35,7 +35,7 @@ from krein.similarity.matrix import Matrix, Similarities
 from krein.spectrum.decomposition import Spectrum
 from krein.spectrum.fixed_kernel import FixedKernel
 from krein.training import FittedRows, Training
-from krein.validation import check_similarity, warn_if_distances
+from krein.validation import as_square, check_similarity, warn_if_distances
 from krein.words import warn_user
 
 
@@ -83,6 +83,8 @@ class SpectrumSearch:
     def _check_items(self, X: Any, *, reset: bool) -> Any:
         """Validate items, or a matrix of what `kind` says."""
         model: Any = self
+        if reset and self.kind == "distance" and model._precomputed:
+            X = as_square(X)
         items = super()._check_items(X, reset=reset)  # type: ignore[misc]
         if self.kind == "distance":
             if not model._precomputed:
@@ -115,6 +117,14 @@ class SpectrumSearch:
         # It needs nothing but the distance, so that columns may be converted alone.
         return self.conversion_.similarities(columns)  # type: ignore[attr-defined]
 
+    def _no_expansion(self) -> str | None:
+        if self.kind == "similarity":
+            return super()._no_expansion()  # type: ignore[misc]
+        return (
+            "its columns are distances; put DistanceTransformer() in front of a model "
+            "of similarities, and make that sparse"
+        )
+
     # ---------------------------------------------------------------------- the search
 
     def _searched_fixes(self) -> Sequence[Any]:
@@ -127,7 +137,14 @@ class SpectrumSearch:
         return self.gains or SEARCHED_FIXES
 
     def fit_search(
-        self, training: Training, target: Any, folds: Sequence[Fold], *, screened: bool
+        self,
+        training: Training,
+        target: Any,
+        folds: Sequence[Fold],
+        *,
+        screened: bool,
+        settings: Settings | None = None,
+        spectrum: Spectrum | None = None,
     ) -> tuple[FoldValues, np.ndarray]:
         """Score the settings on the folds and fit the best ones to all samples.
 
@@ -140,6 +157,10 @@ class SpectrumSearch:
         screened : bool
             Rank all settings by least squares first, and train the best of them only.
             Leave-one-out values mislead where folds keep relatives together.
+        settings : Settings, optional
+            Those to train, where `settings` has chosen them already.
+        spectrum : Spectrum, optional
+            Of the similarity and the weights, where it is known already.
 
         Returns
         -------
@@ -148,8 +169,10 @@ class SpectrumSearch:
         ndarray of int
             Those whose mean is the model, the best first.
         """
-        spectrum = training.K.spectrum(training.weight)
-        settings, _ = self.settings(training, target, spectrum, screened=screened)
+        if spectrum is None:
+            spectrum = training.K.spectrum(training.weight)
+        if settings is None:
+            settings, _ = self.settings(training, target, spectrum, screened=screened)
         ask = partial(fold_values, self._path(), settings, training, target)
         values = search(ask, folds, n_jobs=self.n_jobs)
         scores = self._fold_scores(values, training, target)

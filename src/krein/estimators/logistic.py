@@ -10,7 +10,7 @@ import numpy as np
 from scipy.special import expit, softmax
 from sklearn.utils import check_random_state
 
-from krein.arrays import Array
+from krein.arrays import Array, extended_product
 from krein.declarations import CONSTRAINTS, COUNT, declares_parameters
 from krein.estimators._logistic_plan import (
     MAX_ITER,
@@ -28,6 +28,7 @@ from krein.machines.logistic import IndefiniteLogistic, uniqueness_threshold
 from krein.machines.newton_logistic import krein_gd, newton_logistic
 from krein.published.concave_convex import CCCP_DEFAULTS, cccp_logistic
 from krein.result import Result
+from krein.similarity.low_rank import Factored, LowRank
 from krein.similarity.matrix import Similarities
 from krein.sklearn_internals import StrOptions
 from krein.spectrum.decomposition import norm_bound
@@ -50,7 +51,7 @@ class LogisticModel(KernelClassifier):
     multi_class: str = "multinomial"
     indefinite: str = "raise-alpha"
     solver_options: dict[str, Any] | None = None
-    tol: float = 1e-10
+    tol: float = 1e-8
     max_iter: Any = None
 
     _fitted_state = PLAN_STATE
@@ -93,8 +94,9 @@ class LogisticModel(KernelClassifier):
         for i in sorted(range(len(grid)), key=lambda i: -grid[i]["alpha"]):
             model = self.candidate({**grid[i], "solver_options": options})
             fitted = model.fit_rows(training, part)
-            start = np.vstack([result.x for result in fitted.results])
-            options = {**options, "init": start}
+            if training.landmarks is None:
+                start = np.vstack([result.x for result in fitted.results])
+                options = {**options, "init": start}
             found[i] = _with_all_classes(fitted, present, target, share)
         return [found[i] for i in range(len(grid))]
 
@@ -117,12 +119,14 @@ class LogisticModel(KernelClassifier):
         )
         if self.indefinite != "flip" or ratio < 1.0:
             return Plan(K, alpha, ratio, None, spectrum)
+        if isinstance(K, LowRank):
+            return Plan(K.flipped(), alpha, ratio, flipped=True)
         flip = K.fixed_kernel(
             "flip", weight=weight, spectrum=spectrum or K.spectrum(weight)
         )
         spectrum = None if spectrum is None else spectrum.map(np.abs)
         flipped = Similarities(flip.kernel())
-        return Plan(flipped, alpha, ratio, flip, spectrum)
+        return Plan(flipped, alpha, ratio, flip, spectrum, flipped=True)
 
     def fit_rows(self, training: Training, target: Classes) -> FittedRows:
         """Solve all rows, jointly or one by one; see `KernelModel.fit_rows`."""
@@ -132,20 +136,35 @@ class LogisticModel(KernelClassifier):
                 "y must contain samples of positive weight of every class: a class has "
                 "only samples of zero weight"
             )
+        if training.landmarks is not None and self.solver in PAPER:
+            raise ValueError(
+                f"solver={self.solver!r} needs all eigenvectors and goes not with "
+                "approximation=; use solver='newton' or 'krein-gd'"
+            )
         plan = self._plan(training, target)
+        operand = plan.K.operand()
+        to_raw = plan.fixed_kernel.to_raw if plan.fixed_kernel else None
+        if isinstance(operand, Factored):
+            to_raw = operand.to_landmarks
         init = (self.solver_options or {}).get("init", "zeros")
         start = initial(init, training, target.n_rows, self.random_state)
         rows: list[Row] = []
         for targets in self._targets(target):
             part = start[:, len(rows) : len(rows) + targets.shape[1]]
-            result = self._solve(plan, training, targets, part)
-            rows += split_rows(result, plan.fixed_kernel)
+            result = self._solve(plan, operand, training, targets, part)
+            rows += split_rows(result, to_raw)
         facts = {
             "alpha_used_": plan.alpha,
             "unique_": plan.unique,
-            "flipped_": plan.fixed_kernel is not None,
+            "flipped_": plan.flipped,
             "ratio_": np.full(target.n_rows, plan.ratio),
         }
+        if training.landmarks is not None:  # as for other models on landmarks
+            rows = [
+                replace(row, result=replace(row.result, x=row.coef))
+                for row in rows
+                if row.result is not None
+            ]
         return FittedRows(rows, facts)
 
     def _targets(self, target: Classes) -> list[Array]:
@@ -155,15 +174,20 @@ class LogisticModel(KernelClassifier):
         return [(row[:, None] > 0).astype(float) for row in target.signs()]
 
     def _solve(
-        self, plan: Plan, training: Training, targets: Array, start: Array
+        self, plan: Plan, operand: Any, training: Training, targets: Array, start: Array
     ) -> Result:
         problem = IndefiniteLogistic(
-            plan.K.operand(), targets, plan.alpha, training.weight, self.fit_intercept
+            operand, targets, plan.alpha, training.weight, self.fit_intercept
         )
         result = self._run(problem, plan, start)
         if result.status == "diverged":
             return result
-        found = problem.certificate(result.x, result.info["intercept"])
+        b = result.info["intercept"]
+        found = problem.certificate(result.x, b)
+        if found.relative > self.tol and isinstance(problem.K, np.ndarray):
+            found = problem.certificate(
+                result.x, b, *extended_product(problem.K, result.x)
+            )
         return result.certified(found, self.tol)
 
     def _run(self, problem: IndefiniteLogistic, plan: Plan, start: Array) -> Result:
@@ -267,6 +291,9 @@ class KreinLogisticRegression(LogisticModel):
         As in `SpectrumSVC`.
     kernel_params, symmetrize, class_weight, random_state, verbose
         As in `SpectrumSVC`.
+    approximation : KreinNystroem, optional
+        Train on landmarks, as in `SpectrumSVC`, with the solvers newton and krein-gd.
+        `residual_` is that of the problem on the approximated similarity.
     solver_options : dict, optional
         ``init``: starting coefficients, "zeros", "ones", "minus-ones", "uniform" (those
         of the paper's Table VI) or an array (n_rows, n_train). The paper's solvers:
@@ -274,7 +301,8 @@ class KreinLogisticRegression(LogisticModel):
         step, tau, max_inner, batch``, and ``equations`` ("corrected" or, as a study of
         the paper, "printed"), see `krein.published.concave_convex.CCCPSettings`.
     tol : float
-        On the stationarity residual.
+        On the stationarity residual, rounding counted. Newton's method ends before
+        where the residual is the rounding of its own products.
     max_iter : int, optional
         Steps; by default 100 (newton), 100 000 (krein-gd), 20 (the paper's k_max).
 
@@ -316,6 +344,8 @@ class KreinLogisticRegression(LogisticModel):
     """
 
     alpha: float = 0.01  # type: ignore[misc]
+    _: KW_ONLY
+    approximation: Any = None
 
 
 def _with_all_classes(

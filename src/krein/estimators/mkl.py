@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
 
-from krein.arrays import Array
+from krein.arrays import Array, real_numbers
 from krein.declarations import CONSTRAINTS, NOT_NEGATIVE, Fitted, declares_parameters
 from krein.estimators._tasks import KernelClassifier
 from krein.kernels.registry import Kernel, as_kernel
 from krein.machines.box import BalancedBox
 from krein.machines.mkl import MKLWeights, check_psd, kernel_weights, svm_at
-from krein.similarity.matrix import Views, as_views
+from krein.similarity.matrix import Similarities, Views, as_views
+from krein.sklearn_internals import StrOptions
+from krein.spectrum.fixed_kernel import FixedKernel
 from krein.training import Classes, FittedRows, Row, Training, positive_part
 from krein.validation import check_similarity
 
@@ -27,8 +30,16 @@ class ViewsTraining(Training):
 
     def scores(self, fitted: FittedRows, test: np.ndarray, train: np.ndarray) -> Array:
         """Decision values (n_test, n_rows) by a model of the samples `train`."""
-        seen = self.K.cut(test, train)
+        seen = mapped(self.K.cut(test, train), fitted.facts["maps_"])
         return seen.values(fitted.coef, fitted.facts["weights_"]) + fitted.intercept
+
+
+def mapped(rows: Views, maps: Sequence[FixedKernel]) -> Views:
+    """Rows of raw similarities as the fixed kernels see them; no maps: as they are."""
+    if not maps:
+        return rows
+    parts = zip(maps, rows.parts, strict=True)
+    return Views(tuple(fixed.rows(K) for fixed, K in parts))
 
 
 @declares_parameters
@@ -50,6 +61,10 @@ class MKLSVC(KernelClassifier):
         Price of the distance of a kernel from the target.
     target : array-like of shape (n, n) or int, optional
         K0: a similarity, not necessarily PSD, or the index of a kernel.
+    fix : {"clip", "flip", "square"}, optional
+        What is done to each kernel first, so that they may be indefinite; new rows
+        are mapped as in `SpectrumSVC`. Without it they have to be positive
+        semidefinite.
     kernels : list of str, Kernel or callable, optional
         Kernels of feature vectors; X is then (n, n_features). Without it X holds the
         kernel matrices: shape (n, n, n_kernels), or a list of n x n matrices.
@@ -67,7 +82,9 @@ class MKLSVC(KernelClassifier):
     alpha_ : ndarray of shape (n_rows, n_train)
         Variables in the box.
     dual_coef_, intercept_ : ndarray
-        Coefficients on the weighted sum of the kernels, and intercepts.
+        Coefficients on the weighted sum of the (fixed) kernels, and intercepts.
+    maps_ : list of FixedKernel
+        What becomes of rows of each raw kernel; empty without a fix.
     objective_, duality_gap_, n_iter_ : ndarray of shape (n_rows,)
         Objective, gap between its bounds, cutting planes used.
     result_ : Result or list of Result
@@ -99,6 +116,7 @@ class MKLSVC(KernelClassifier):
     _: KW_ONLY
     rho: float = 1.0
     target: Any = None
+    fix: Any = None
     kernels: Any = None
     probability: bool = False
     tol: float = 1e-5
@@ -110,12 +128,15 @@ class MKLSVC(KernelClassifier):
         Fitted("weights_", "numbers", "rk"),
         Fitted("kernels_", "kernels", needed=False),
         Fitted("n_kernels_in_", "integer", needed=False),
+        Fitted("kept_", "integers", needed=False),
+        Fitted("maps_", "anything", needed=lambda model: model.fix is not None),
     )
 
     _parameter_constraints = CONSTRAINTS | {
         "rho": [NOT_NEGATIVE],
         "target": ["array-like", Integral, None],
         "kernels": [list, tuple, None],
+        "fix": [StrOptions({"clip", "flip", "square"}), None],
     }
 
     # ------------------------------------------------------------------------- input
@@ -156,8 +177,11 @@ class MKLSVC(KernelClassifier):
         n = views.n
         if kept is not None:
             views = views.subset(kept)
-        for i, K in enumerate(views.parts):
-            check_psd(K, f"kernel {i}")
+        if self.fix is None:
+            for i, K in enumerate(views.parts):
+                check_psd(K, f"kernel {i}")
+        elif kept is not None:
+            facts["kept_"] = kept
         return ViewsTraining(views, weight, kept, n, facts=facts)
 
     def _training_views(
@@ -167,7 +191,7 @@ class MKLSVC(KernelClassifier):
         if not self._precomputed:
             kernels = self._settled_kernels(items if kept is None else items[kept])
             facts = {"X_fit_": items, "kernels_": kernels}
-            items = Views(tuple(np.asarray(k(items, items)) for k in kernels))
+            items = Views(tuple(real_numbers(k(items, items)) for k in kernels))
         checked = tuple(
             check_similarity(K, name=f"kernel {i}", symmetrize=None)
             for i, K in enumerate(items.parts)
@@ -203,30 +227,41 @@ class MKLSVC(KernelClassifier):
     def fit_rows(self, training: Training, target: Classes) -> FittedRows:
         """Fit the kernel weights and a machine per one-vs-rest row."""
         assert isinstance(training, ViewsTraining)
-        costs = self._costs(training)
+        fixed = self._fixed(training)
+        parts = tuple(one.kernel() for one in fixed) or training.K.parts
+        costs = self._costs(training, parts)
         rows = []
         for signs in target.signs():
             box = BalancedBox(training.upper(self.C), signs)
-            problem = MKLWeights(training.K.parts, costs, box)
+            problem = MKLWeights(parts, costs, box)
             result = kernel_weights(problem, tol=self.tol, max_iter=self.max_iter)
-            _, alpha = svm_at(problem, result.x)
+            _, alpha, _ = svm_at(problem, result.x)
             coef = signs * alpha
             intercept = box.intercept(alpha, problem.combined(result.x) @ coef)
             # The first cut is made before the first step.
             counted = replace(result, n_iter=result.n_iter + 1)
             rows.append(Row(coef, intercept, counted, alpha))
         weights = np.array([row.result.x for row in rows if row.result is not None])
-        return FittedRows(rows, {"weights_": weights})
+        maps = [one.stored() for one in fixed]
+        return FittedRows(rows, {"weights_": weights, "maps_": maps})
 
-    def _costs(self, training: ViewsTraining) -> Array:
+    def _fixed(self, training: ViewsTraining) -> list[FixedKernel]:
+        """What the fix makes of each kernel; nothing without one."""
+        if self.fix is None:
+            return []
+        weight = training.weight
+        return [
+            Similarities(K).fixed_kernel(self.fix, weight=weight)
+            for K in training.K.parts
+        ]
+
+    def _costs(self, training: ViewsTraining, parts: Sequence[Array]) -> Array:
         """Costs rho ||K_i - K0||^2 in the weighted Frobenius norm."""
         views = training.K
         if views.target is None:
-            return np.zeros(len(views.parts))
+            return np.zeros(len(parts))
         w = training.upper(1.0)
-        return self.rho * np.array(
-            [w @ (K - views.target) ** 2 @ w for K in views.parts]
-        )
+        return self.rho * np.array([w @ (K - views.target) ** 2 @ w for K in parts])
 
     def _no_expansion(self) -> str:
         return "it predicts from several kernels, with weights of their own"
@@ -236,5 +271,11 @@ class MKLSVC(KernelClassifier):
         items = self._check_items(X, reset=False)
         if not self._precomputed:
             known = self.X_fit_
-            items = Views(tuple(np.asarray(k(items, known)) for k in self.kernels_))
-        return items.values(self.dual_coef_, self.weights_)
+            items = Views(tuple(real_numbers(k(items, known)) for k in self.kernels_))
+        kept = getattr(self, "kept_", None)
+        if kept is None:
+            return mapped(items, self.maps_).values(self.dual_coef_, self.weights_)
+        # The maps are of the samples of positive weight.
+        some = Views(tuple(K[:, kept] for K in items.parts))
+        coef = self.dual_coef_[:, kept]
+        return mapped(some, self.maps_).values(coef, self.weights_)

@@ -301,6 +301,11 @@ class KreinNystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMod
         ndarray of shape (n_new, n_features_out)
         """
         check_is_fitted(self)
+        if hasattr(self, "kernel_") == self._precomputed:
+            raise ValueError(
+                "kernel was changed after fit, from similarities to items or back: fit "
+                "this KreinNystroem again, or set the kernel back"
+            )
         with threads_for(rows_of(X), self.projection_.shape[0]):
             if self._precomputed:
                 return landmark_columns(self, X, self.landmarks_) @ self.projection_

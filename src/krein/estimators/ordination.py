@@ -8,6 +8,7 @@ from typing import Any, Self
 import numpy as np
 import scipy.linalg
 from sklearn.base import ClassNamePrefixFeaturesOutMixin
+from sklearn.utils.validation import check_is_fitted
 
 from krein.arrays import Array
 from krein.declarations import (
@@ -18,6 +19,7 @@ from krein.declarations import (
     replaces_state,
 )
 from krein.estimators.transformers import SquareInput
+from krein.result import plot_map
 from krein.sklearn_internals import StrOptions
 from krein.spectrum.decomposition import Spectrum, is_psd
 from krein.threads import threads_for
@@ -124,7 +126,8 @@ class PCoA(ClassNamePrefixFeaturesOutMixin, SquareInput):
         Parameters
         ----------
         X : array-like or frame of shape (n, n)
-            Distances between the training items.
+            Distances between the training items; or a condensed vector of ``pdist``,
+            or a ``DistanceMatrix`` of scikit-bio.
         y : ignored
             For the common interface.
 
@@ -196,6 +199,25 @@ class PCoA(ClassNamePrefixFeaturesOutMixin, SquareInput):
         B = _centred(squares, squares.mean(axis=1), self.squared_means_)
         with threads_for(*B.shape):
             return B @ self.projection_
+
+    def plot(self, labels: Any = None, ax: Any = None) -> Any:
+        """Draw the training items on the first two axes.
+
+        Parameters
+        ----------
+        labels : array-like of shape (n,), optional
+            A colour for each class, with a legend; numbers get a scale of colours.
+        ax : matplotlib Axes, optional
+            Where to draw; made when not given.
+
+        Returns
+        -------
+        matplotlib Axes
+        """
+        check_is_fitted(self)
+        # U l^-1/2 times l is U l^1/2, the coordinates of the training items.
+        F = self.projection_ * self.eigenvalues_[: self._n_features_out]
+        return plot_map(F, self.proportion_explained_, labels, ax)
 
 
 def _check_distances(D: Array) -> Array:

@@ -15,7 +15,7 @@ more (k~ cannot be less in a positive semidefinite kernel).
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -29,11 +29,16 @@ from krein.estimators._tasks import KernelRegressor
 from krein.items import take
 from krein.kernels import kernel_matrix
 from krein.machines.ridge import spectral_ridge
+from krein.machines.tall_ridge import TallRidge
+from krein.similarity.low_rank import LowRank
+from krein.similarity.tiles import TiledMatrix
 from krein.sklearn_internals import StrOptions, num_samples
-from krein.spectrum.decomposition import Spectrum, rescale
-from krein.spectrum.fixed_kernel import by_spectrum
+from krein.spectrum.decomposition import Spectrum, is_psd, rescale, zero_tolerance
+from krein.spectrum.fixed_kernel import by_spectrum, rounding_of_targets
 from krein.spectrum.fixes import FIXES, Fix, as_fix
 from krein.training import FittedRows, Row, Training, Values
+from krein.validation import refuse_mask
+from krein.words import warn_user
 
 
 @declares_parameters
@@ -62,6 +67,10 @@ class KreinRidge(KernelRegressor):
         Unpenalised intercept.
     t : float
         Time of the diffusion.
+    approximation : KreinNystroem, optional
+        Train on landmarks, as in `SpectrumSVC`; all methods but shift and diffusion go
+        with it. Standard deviations are those of the approximated process;
+        what landmarks leave of an item's self-similarity counts as variance.
     kernel, kernel_params, symmetrize, tol, max_iter, random_state, verbose
         As in `SpectrumSVC`; the solution is direct: a relative gap or residual above
         tol warns, max_iter is not used.
@@ -84,8 +93,10 @@ class KreinRidge(KernelRegressor):
         Where no eigenvalue trained on is negative: the minimum is at most this much
         below `objective_`.
     residual_ : ndarray of shape (1,)
-        Elsewhere: how far the linear system (for ``stabilised`` the bounded one) is
-        from being solved, relative to the targets.
+        Elsewhere: how far the linear system is from being solved, relative to the
+        targets, rounding counted. For ``stabilised`` it is the bounded one: along
+        eigenvectors with ``|l + alpha| < alpha`` the coefficient x of the target t
+        misses ``alpha x = t (l + alpha) / alpha``.
 
     Notes
     -----
@@ -120,6 +131,7 @@ class KreinRidge(KernelRegressor):
     method: Any = "stabilised"
     fit_intercept: bool = True
     t: float = 1.0
+    approximation: Any = None
     max_iter: Any = 10_000_000
 
     _fitted_state = Fitted.state(
@@ -135,6 +147,8 @@ class KreinRidge(KernelRegressor):
 
     def fit_rows(self, training: Training, target: Values) -> FittedRows:
         """Solve the system; see `KernelModel.fit_rows`."""
+        if isinstance(training.K, LowRank):
+            return self._fit_landmarks(training.K, training, target.y)
         y = target.y
         spectrum = training.K.spectrum(training.weight)
         raw = self.method == "stabilised"
@@ -145,15 +159,28 @@ class KreinRidge(KernelRegressor):
         process = _process(spectrum, kernel, y, float(null[-1]), self.fit_intercept)
         auto = isinstance(self.alpha, str)
         alpha = process.best_alpha() if auto else float(self.alpha)
-        rounding = kernel.size * np.finfo(float).eps * np.abs(kernel).max(initial=0.0)
+        if auto and process.sees_no_noise(alpha):
+            warn_user(
+                "KreinRidge(alpha='auto') chose the least penalty it may, "
+                f"{alpha:.2g}: the targets look free of noise. If they are "
+                "not, standard deviations are too small, and predictions follow the "
+                "noise: give alpha a number, or choose it by GridSearchCV"
+            )
+        convex = is_psd(kernel)
+        if convex:
+            kernel = np.maximum(kernel, 0.0)
+        elif not raw:
+            self._refuse_singular(kernel + alpha)
         result, b = spectral_ridge(
             spectrum,
-            self._denominators(kernel, alpha),
+            kernel + alpha,
             y,
             alpha=alpha,
-            convex=bool(kernel.min(initial=0.0) >= -rounding),
+            convex=convex,
             fit_intercept=self.fit_intercept,
             tol=self.tol,
+            bounded=raw,
+            spread=rounding_of_targets(record, spectrum, kernel, self.t),
         )
         fixed_kernel = by_spectrum(training.K, record, spectrum, self.t)
         scale = 1.0
@@ -176,23 +203,59 @@ class KreinRidge(KernelRegressor):
         }
         return FittedRows([Row(fixed_kernel.to_raw(result.x), b, result)], facts)
 
-    def _denominators(self, kernel: Array, alpha: float) -> Array:
-        """What the targets are divided by along each eigenvector."""
-        total = kernel + alpha
-        if self.method != "stabilised" and as_fix(self.method).needs == "spectrum":
-            return total
-        size = float(np.abs(total).max())
-        if self.method == "stabilised":
-            near = np.abs(total) < alpha
-            safe = np.where(total == 0.0, 1e-300, total)
-            return np.where(near, alpha**2 / safe, total)
-        if np.abs(total).min() <= 1e-14 * size:
-            raise ValueError(
-                f"alpha={alpha:g} makes K + alpha I singular to rounding: its "
-                f"eigenvalues go from {np.abs(total).min():.3g} to {size:.3g} in size. "
-                "Change alpha, or use method='stabilised', 'flip' or 'clip'"
-            )
-        return total
+    def _fit_landmarks(self, K: LowRank, training: Training, y: Array) -> FittedRows:
+        """Solve on the features of landmarks, which stay in tiles."""
+        raw = self.method == "stabilised"
+        record = as_fix("none" if raw else self.method)
+        sizes = K.eigenvalues if record.needs == "nothing" else K.sizes(record, self.t)
+        factored = K.operand()
+        weight = np.ones(y.size) if training.weight is None else training.weight
+        sums = factored.vectors.transpose_dot(np.column_stack([weight * y, weight]))
+        z, u = np.ascontiguousarray(sums.T)
+        outside = np.column_stack([y, np.ones_like(y)]) - factored.vectors @ sums
+        beyond = outside.T @ (weight[:, None] * outside)
+        total = float(weight.sum())
+        values = np.maximum(sizes, 0.0)
+        process = GaussianProcess(
+            values, z, u, total, 0.0, self.fit_intercept, beyond=beyond
+        )
+        auto = isinstance(self.alpha, str)
+        alpha = process.best_alpha() if auto else float(self.alpha)
+        if not raw and sizes.min(initial=0.0) < 0.0:
+            self._refuse_singular(sizes + alpha)
+        problem = TallRidge(factored.vectors, sizes, y, weight, alpha, z, u, raw)
+        result, b = problem.solve(fit_intercept=self.fit_intercept, tol=self.tol)
+        scale = 1.0
+        if auto:
+            scale = process.scale_of_tiles(alpha, factored.vectors, weight, outside)
+        raw_rows = K.eigenvalues
+        facts = {
+            "alpha_used_": alpha,
+            "noise_variance_": scale * alpha,
+            "variance_": {
+                "scale": scale,
+                "axes": K.basis * raw_rows,
+                "gain": values / raw_rows,
+                **vars(process),
+                "items": training.landmarks,
+            },
+        }
+        coef = K.basis @ (sizes * result.x)
+        return FittedRows([Row(coef, b, replace(result, x=coef))], facts)
+
+    def _refuse_singular(self, total: Array) -> None:
+        """Refuse eigenvalues of K + alpha I of which one is zero to rounding."""
+        least, size = float(np.abs(total).min()), float(np.abs(total).max())
+        if least > zero_tolerance(total):
+            return
+        alpha = float(self.alpha)
+        # Far beyond the smallest eigenvalue nothing is near -alpha.
+        enough = 1.1 * (alpha - float(total.min()))
+        raise ValueError(
+            f"alpha={alpha:g} makes K + alpha I singular to rounding: its eigenvalues "
+            f"go from {least:.3g} to {size:.3g} in size. alpha={enough:.3g} or more "
+            "makes all of them positive; or use method='stabilised', 'flip' or 'clip'"
+        )
 
     def predict(self, X: Any, return_std: bool = False, k_diag: Any = None) -> Any:
         """Predicted targets of new items, with their standard deviation on request.
@@ -225,10 +288,13 @@ class KreinRidge(KernelRegressor):
         scale, axes, gain, items = (
             known.pop(name) for name in ("scale", "axes", "gain", "items")
         )
+        self._refuse_changed_kernel()
         X = self._check_items(X, reset=False)
         if self._precomputed:
             rows = X.toarray() if scipy.sparse.issparse(X) else X
-            rows = rows[:, items]
+            rows = rows if rows.shape[1] == items.size else rows[:, items]
+        elif self._approximation is not None:  # its items are the landmarks
+            rows = kernel_matrix(self.kernel_, X, self.X_fit_)
         else:
             rows = kernel_matrix(self.kernel_, X, take(self.X_fit_, items))
         k = self._self_similarities(X, k_diag)
@@ -241,6 +307,7 @@ class KreinRidge(KernelRegressor):
         if k_diag is None and not self._precomputed:
             one = (take(X, [i]) for i in range(n))
             return np.array([kernel_matrix(self.kernel_, x, x)[0, 0] for x in one])
+        refuse_mask(k_diag, "k_diag")
         k = np.asarray(k_diag, dtype=float) if k_diag is not None else None
         if k is None or k.shape != (n,) or not np.isfinite(k).all():
             given = "nothing" if k is None else f"an array of shape {k.shape}"
@@ -268,7 +335,10 @@ def _process(
 
 
 _TINY = 1e-300
-_LEAST, _MOST, _STEPS = 1e-10, 1e4, 60  # alphas tried, in units of the largest t
+_LEAST = 1e-10  # alpha tried, in units of the largest t
+_MOST = 1e4  # alpha tried, in units of the largest t
+_STEPS = 60  # alphas tried before the best is refined
+_AT_THE_END = 2.0  # times the least alpha: the search would have gone on
 
 
 @dataclass(frozen=True)
@@ -287,6 +357,9 @@ class GaussianProcess:
         What the method makes of eigenvalue 0, which repeated samples have.
     fit_intercept : bool
         b is free, with a flat prior; else it is zero.
+    beyond : ndarray of shape (2, 2) or None
+        Products of y and of 1 with each other beyond the eigenvectors, which landmarks
+        leave incomplete; None where there is nothing beyond.
     """
 
     values: Array
@@ -295,6 +368,14 @@ class GaussianProcess:
     total: float
     null: float
     fit_intercept: bool
+    beyond: Array | None = None
+
+    def _beyond(self, b: float, alpha: float) -> float:
+        """``|y - b|^2`` beyond the eigenvectors, over the variance there."""
+        if self.beyond is None:
+            return 0.0
+        both = np.array([1.0, -b])
+        return float(both @ self.beyond @ both) / (self.null + alpha)
 
     def _degrees(self) -> float:
         return max(self.total - float(self.fit_intercept), 1.0)
@@ -304,14 +385,20 @@ class GaussianProcess:
         if not self.fit_intercept:
             return 0.0, 1.0
         d = self.values + alpha
-        weight = max(float(np.sum(self.ones**2 / d)), _TINY)
-        return float(np.sum(self.ones * self.targets / d)) / weight, weight
+        weight = float(np.sum(self.ones**2 / d))
+        pull = float(np.sum(self.ones * self.targets / d))
+        if self.beyond is not None:
+            weight += self.beyond[1, 1] / (self.null + alpha)
+            pull += self.beyond[0, 1] / (self.null + alpha)
+        weight = max(weight, _TINY)
+        return pull / weight, weight
 
     def log_likelihood(self, alpha: float) -> float:
         """Log marginal likelihood of alpha at its best scale, but for a constant."""
         d = self.values + alpha
         b, weight = self.intercept(alpha)
         rest = float(np.sum((self.targets - b * self.ones) ** 2 / d))
+        rest += self._beyond(b, alpha)
         n = self._degrees()
         repeated = (self.total - d.size) * np.log(self.null + alpha)
         spread = float(np.sum(np.log(d))) + repeated + np.log(weight)
@@ -331,6 +418,11 @@ class GaussianProcess:
         )
         return float(np.exp(found.x))
 
+    def sees_no_noise(self, alpha: float) -> bool:
+        """Whether a chosen alpha is at the lower end of what is searched."""
+        largest = float(self.values.max(initial=0.0)) or 1.0
+        return alpha <= _AT_THE_END * _LEAST * largest
+
     def scale(self, alpha: float, vectors: Array, weight: Array | None) -> float:
         """Return the scale at which left-out targets are as far off as expected.
 
@@ -346,6 +438,29 @@ class GaussianProcess:
         if self.fit_intercept:
             inverse -= (vectors @ (self.ones / d)) ** 2 / w / total
         return float(np.sum(missed**2 / np.maximum(inverse, _TINY))) / self.total
+
+    def scale_of_tiles(
+        self, alpha: float, vectors: TiledMatrix, w: Array, outside: Array
+    ) -> float:
+        """Return `scale` where the eigenvectors ``W^1/2 U`` are in tiles.
+
+        `outside` are y and 1 less their part in the span of U.
+        """
+        d = self.values + alpha
+        null = self.null + alpha
+        b, total = self.intercept(alpha)
+        squares = 0.0
+        for rows, tile in vectors.tiles():
+            share, root = w[rows], np.sqrt(w[rows])
+            rest = outside[rows] * root[:, None] / null
+            V = tile * root[:, None]
+            missed = V @ ((self.targets - b * self.ones) / d) + rest @ [1.0, -b]
+            whole = V**2 @ (1.0 / d - 1.0 / null) + 1.0 / null
+            inverse = whole / share + (1.0 - 1.0 / share) / null
+            if self.fit_intercept:
+                inverse -= (V @ (self.ones / d) + rest[:, 1]) ** 2 / share / total
+            squares += float(np.sum(missed**2 / np.maximum(inverse, _TINY)))
+        return squares / self.total
 
     def latent_variance(self, alpha: float, c: Array, k: Array) -> Array:
         """Variance of f at new items, in units of the scale.

@@ -237,7 +237,8 @@ class SimilarityRegressor(SimilarityPool, KernelRegressor):
 
     References
     ----------
-    See `SimilarityClassifier` and `SpectrumSVRCV`.
+    Zelnik-Manor, Perona (2004) for local scaling; Smola, Schoelkopf (2004) for the
+    machine; Breiman (1996), "Stacked regressions", for averages.
 
     Examples
     --------

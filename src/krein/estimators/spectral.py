@@ -12,15 +12,16 @@ from functools import partial
 from typing import Any, cast
 
 import numpy as np
-import scipy.linalg
 
 from krein.arrays import Array
 from krein.declarations import declares_parameters
 from krein.estimators._tasks import KernelClassifier
 from krein.machines.box import BalancedBox
+from krein.machines.compact_rows import BoxRows
 from krein.machines.libsvm import refuse_options, solve_dual
 from krein.machines.sparse_svm import sparse_svm_dual, sparse_svm_path
 from krein.machines.svm_dual import SVMDual, svm_path
+from krein.machines.svm_rows import MOST_BOUNDED, rows_with_few_bounds
 from krein.machines.tall_svm import linear_svm
 from krein.result import Result
 from krein.selection.search import CS, along
@@ -57,17 +58,19 @@ def svm_rows(
     tol: float,
     max_iter: int,
     pairs: bool = False,
-    starts: Sequence[Array] = (),
+    starts: Sequence[Array | None] = (),
 ) -> list[Row]:
     """Solve all rows, in the way that suits the form of the kernel.
 
     `pairs` asks for one row per pair of classes, on their items. `starts` are
     solutions of these rows for a smaller C, where they are known.
     """
-    if pairs and trained.features is not None:
-        raise ValueError(
-            "multi_class='ovo' and approximation= exclude each other; use 'ovr'"
-        )
+    if trained.features is not None:
+        if pairs:
+            raise ValueError(
+                "multi_class='ovo' and approximation= exclude each other; use 'ovr'"
+            )
+        return _landmark_rows(trained, upper, target, tol=tol, max_iter=max_iter)
     machines = list(target.machines(pairs))
     if trained.is_only_multiplied() and not pairs:
         Y = np.column_stack([signs for _, signs in machines])
@@ -79,13 +82,16 @@ def svm_rows(
             trained = replace(trained, ready=trained.kernel())  # once for all rows
         solved = []
         for k, (items, signs) in enumerate(machines):
-            if k == 1 and not pairs and _is_free(solved[0][0].x, upper):
-                starts = unbounded_rows(trained, [signs for _, signs in machines])
+            plain = not pairs and trained.features is None and trained.psd
+            if k == 1 and plain and _mostly_free(solved[0][0].x, upper):
+                Y = np.column_stack([signs for _, signs in machines])
+                starts = rows_with_few_bounds(trained.kernel(), Y, upper)
             given: dict[str, Any] = {"n_rows": len(machines)}
-            if len(starts) and _is_inside(starts[k][items], upper[items]):
-                given["start"] = starts[k][items]
+            start = starts[k] if len(starts) else None
+            if start is not None and _is_inside(start[items], upper[items]):
+                given["start"] = start[items]
             box = BalancedBox(upper[items], signs)
-            solve = _solver(_part(trained, items), box, given)
+            solve = _solver(_part(trained, items), box, given, items)
             solved.append(solve(tol=tol, max_iter=max_iter))
     V, alphas = np.zeros((2, upper.size, len(machines)))
     for k, ((items, signs), (result, _)) in enumerate(
@@ -103,32 +109,32 @@ def svm_rows(
     ]  # fmt: skip
 
 
+def _landmark_rows(
+    trained: FixedKernel, upper: Array, target: Classes, *, tol: float, max_iter: int
+) -> list[Row]:
+    """Solve row by row, and keep of each what is not on its bounds.
+
+    ``result.x`` holds the coefficients on the landmarks: n numbers for each class would
+    be more than all else.
+    """
+    rows = []
+    for signs in target.signs():
+        box = BalancedBox(upper, signs)
+        result, b = _solver(trained, box, {"n_rows": target.n_rows}, slice(None))(
+            tol=tol, max_iter=max_iter
+        )
+        coef = trained.to_raw(signs * result.x)
+        alpha = BoxRows.of(result.x, upper)
+        rows.append(Row(coef, b, replace(result, x=coef), alpha))
+    return rows
+
+
 def _is_inside(a: Array, upper: Array) -> bool:
     return bool(np.all((a >= 0.0) & (a <= upper)))
 
 
-def _is_free(a: Array, upper: Array) -> bool:
-    return bool(np.all((a > 0.0) & (a < upper)))
-
-
-def unbounded_rows(trained: FixedKernel, rows: Sequence[Array]) -> Sequence[Array]:
-    """Solutions y (f + b) = 1 on all items, of all rows by one factor; none: no factor.
-
-    Where kernels are nearly diagonal no bound holds, and these are the machines.
-    """
-    if trained.features is not None or not trained.psd:
-        return ()
-    K, Y = trained.kernel(), np.column_stack(rows)
-    try:
-        factor = scipy.linalg.cho_factor(K, lower=True, check_finite=False)
-    except np.linalg.LinAlgError:
-        return ()
-    one = scipy.linalg.cho_solve(factor, np.ones(K.shape[0]), check_finite=False)
-    V = np.zeros_like(Y)
-    for _ in range(3):  # the first solution, refined twice
-        V += scipy.linalg.cho_solve(factor, Y - K @ V, check_finite=False)
-        V -= np.outer(one, V.sum(axis=0) / one.sum())
-    return list((V * Y).T)
+def _mostly_free(a: Array, upper: Array) -> bool:
+    return float(np.mean((a <= 0.0) | (a >= upper))) <= MOST_BOUNDED
 
 
 def _part(trained: FixedKernel, items: np.ndarray | slice) -> FixedKernel:
@@ -138,11 +144,19 @@ def _part(trained: FixedKernel, items: np.ndarray | slice) -> FixedKernel:
 
 
 def _solver(
-    trained: FixedKernel, domain: BalancedBox, options: dict[str, Any]
+    trained: FixedKernel,
+    domain: BalancedBox,
+    options: dict[str, Any],
+    items: np.ndarray | slice,
 ) -> Callable[..., tuple[Result, float]]:
     """Solver of one row: LIBSVM where the kernel is formed, else on its features."""
     if trained.features is None or trained.ready is not None:
-        problem = SVMDual.classification(trained.kernel(), domain, psd=trained.psd)
+        noise = trained.noise()
+        if noise is not None:
+            noise = noise[items]
+        problem = SVMDual.classification(
+            trained.kernel(), domain, psd=trained.psd, noise=noise
+        )
         return partial(solve_dual, problem, **options)
     return partial(linear_svm, cast(TiledMatrix, trained.features), domain)
 
@@ -276,10 +290,9 @@ class FixedKernelSVC(KernelClassifier):
         """Fit all C on one fixed kernel; see `KernelModel.fit_path`."""
 
         def fit(others: dict, Cs: list[float]) -> list[FittedRows]:
-            kernel = self.candidate(others).fixed_kernel(training)
-            return svm_candidates(
-                kernel, training, target, Cs, votes_in_pairs(self, target)
-            )
+            model = self.candidate(others)
+            kernel, pairs = model.fixed_kernel(training), votes_in_pairs(model, target)
+            return svm_candidates(kernel, training, target, Cs, pairs)
 
         return along(grid, "C", fit)
 

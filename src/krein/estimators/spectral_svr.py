@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, replace
-from typing import Any, Self
+from typing import Any, Self, cast
 
 import numpy as np
 from sklearn.base import OutlierMixin
 
-from krein.arrays import Array, product_and_error
+from krein.arrays import Array, power_of_two, product_and_error
 from krein.declarations import (
     COEFFICIENTS,
     RESULTS,
@@ -19,12 +19,50 @@ from krein.declarations import (
 from krein.estimators._base import KernelModel
 from krein.estimators._tasks import KernelRegressor
 from krein.estimators.spectral import with_slack
+from krein.machines.box import BalancedBox
 from krein.machines.libsvm import solve_dual
 from krein.machines.svm_dual import SVMDual
+from krein.machines.tall_svm import linear_svm
+from krein.similarity.low_rank import LowRank
+from krein.similarity.tiles import TiledMatrix
 from krein.sklearn_internals import num_samples
 from krein.spectrum.fixed_kernel import FixedKernel
 from krein.training import FittedRows, Row, Training, Values
 from krein.validation import check_weights
+
+
+def tall_row(
+    trained: FixedKernel, problem: SVMDual, model: Any, scale: float = 1.0
+) -> Row:
+    """Solve the machine on features of landmarks; `problem` has no kernel.
+
+    Margins and variables are divided by `scale`, a power of two near the margins.
+    ``result.x`` holds the coefficients on the landmarks.
+    """
+    domain = problem.domain
+    upper, balance = domain.upper / scale, domain.balance / scale
+    result, b = linear_svm(
+        cast(TiledMatrix, trained.features),
+        BalancedBox(upper, domain.y, balance),
+        margin=problem.margin / scale,
+        tol=model.tol,
+        max_iter=model.max_iter,
+    )
+    signed = scale * domain.y * result.x
+    coef = trained.to_raw(signed.reshape(-1, problem.K.shape[0]).sum(axis=0))
+    found = result.certificate
+    result = replace(
+        result,
+        x=coef,
+        value=scale**2 * result.value,
+        certificate=replace(found, value=scale**2 * found.value),
+    )
+    return Row(coef, scale * b + problem.offset, result)
+
+
+def is_tall(trained: FixedKernel) -> bool:
+    """Whether the kernel is known by features only, too many to form it."""
+    return trained.features is not None and trained.ready is None
 
 
 def solved_row(
@@ -35,6 +73,13 @@ def solved_row(
     result, intercept = solve_dual(problem, **options)
     result = with_slack(result, trained.slack, model.tol)
     return Row(trained.to_raw(result.x), intercept, result)
+
+
+def on_landmarks(row: Row, training: Training) -> Row:
+    """Keep the few coefficients on landmarks as the solution, where there are any."""
+    if training.landmarks is None or row.result is None:
+        return row
+    return replace(row, result=replace(row.result, x=row.coef))
 
 
 @declares_parameters
@@ -49,6 +94,8 @@ class SpectrumSVR(KernelRegressor):
         As in `sklearn.svm.SVR`.
     t : float
         Time of the diffusion.
+    approximation : KreinNystroem, optional
+        Train on landmarks, as in `SpectrumSVC`.
     kernel, kernel_params, symmetrize, tol, max_iter, random_state, verbose
         As in `SpectrumSVC`.
 
@@ -87,15 +134,22 @@ class SpectrumSVR(KernelRegressor):
     C: float = 1.0
     epsilon: float = 0.1
     t: float = 1.0
+    approximation: Any = None
 
     def fit_rows(self, training: Training, target: Values) -> FittedRows:
         """Fit the one row; see `KernelModel.fit_rows`."""
         trained = training.K.fixed_kernel(self.method, self.t, training.weight)
-        K, upper = trained.kernel(), training.upper(self.C)
+        upper, tall = training.upper(self.C), is_tall(trained)
+        K = np.empty((training.size, 0)) if tall else trained.kernel()
         problem = SVMDual.regression(
-            K, target.y, upper, epsilon=self.epsilon, psd=trained.psd
-        )
-        return FittedRows([solved_row(trained, problem, self)])
+            K, target.y, upper, epsilon=self.epsilon, psd=trained.psd,
+            noise=trained.noise(),
+        )  # fmt: skip
+        if tall:
+            height = power_of_two(float(np.abs(problem.margin).max(initial=0.0)))
+            return FittedRows([tall_row(trained, problem, self, height)])
+        row = solved_row(trained, problem, self)
+        return FittedRows([on_landmarks(row, training)])
 
 
 @declares_parameters
@@ -110,6 +164,8 @@ class SpectrumOneClassSVM(OutlierMixin, KernelModel):
         Bound on the share of outliers among the training items (by weight), in (0, 1].
     t : float
         Time of the diffusion.
+    approximation : KreinNystroem, optional
+        Train on landmarks, as in `SpectrumSVC`.
     kernel, kernel_params, symmetrize, tol, max_iter, random_state, verbose
         As in `SpectrumSVC`.
 
@@ -148,6 +204,7 @@ class SpectrumOneClassSVM(OutlierMixin, KernelModel):
     _: KW_ONLY
     nu: float = 0.5
     t: float = 1.0
+    approximation: Any = None
 
     _fitted_state = Fitted.state(*COEFFICIENTS, *RESULTS, Fitted("offset_", "number"))
 
@@ -177,9 +234,13 @@ class SpectrumOneClassSVM(OutlierMixin, KernelModel):
     def fit_rows(self, training: Training, target: None) -> FittedRows:
         """Fit the one row; see `KernelModel.fit_rows`."""
         trained = training.K.fixed_kernel(self.method, self.t, training.weight)
-        K, upper = trained.kernel(), training.upper(1.0)
-        problem = SVMDual.one_class(K, upper, nu=self.nu, psd=trained.psd)
-        row = solved_row(trained, problem, self)
+        upper, tall = training.upper(1.0), is_tall(trained)
+        K = np.empty((training.size, 0)) if tall else trained.kernel()
+        problem = SVMDual.one_class(
+            K, upper, nu=self.nu, psd=trained.psd, noise=trained.noise()
+        )
+        row = (tall_row if tall else solved_row)(trained, problem, self)
+        row = on_landmarks(row, training)
         # Free support vectors lie on the boundary exactly; it counts as inside.
         offset = -row.intercept - 1e-9 * abs(row.intercept)
         offset = min(offset, self._highest_offset(training, row.coef))
@@ -192,7 +253,11 @@ class SpectrumOneClassSVM(OutlierMixin, KernelModel):
         rounded, all of them where the origin is inside, and rows that the method
         leaves raw or blind have others.
         """
-        scores, error = product_and_error(training.K.dense(), coef)
+        if isinstance(training.K, LowRank):
+            columns, nothing = training.K.columns, np.zeros(training.size)
+            scores, (_, error) = columns @ coef, columns.errors(nothing, coef)
+        else:
+            scores, error = product_and_error(training.K.dense(), coef)
         weight = training.upper(1.0)
         order = np.argsort(scores, kind="stable")
         reached = np.cumsum(weight[order])

@@ -18,9 +18,10 @@ from krein.estimators.spectral_svr import solved_row
 from krein.machines.svm_dual import SVMDual, svm_path
 from krein.selection.calibration import conformity, probabilities, temperatures
 from krein.selection.folds import Fold, cv_folds
-from krein.selection.scores import setting_scores, with_threshold
+from krein.selection.scores import setting_scores, split_scores, with_threshold
 from krein.selection.search import FoldValues
-from krein.selection.spectra import Path, Screen
+from krein.selection.spectra import Path, Screen, Settings
+from krein.spectrum.decomposition import Spectrum
 from krein.spectrum.fixed_kernel import FixedKernel
 from krein.training import Classes, FittedRows, Training, Values
 from krein.validation import warn_if_nearly_diagonal
@@ -158,6 +159,8 @@ class SpectrumSVCCV(SpectrumSearch, KernelClassifier):
         folds: Sequence[Fold],
         *,
         screened: bool,
+        settings: Settings | None = None,
+        spectrum: Spectrum | None = None,
     ) -> Array:
         """Fit to samples that are checked already; `classes_` must be set.
 
@@ -169,6 +172,8 @@ class SpectrumSVCCV(SpectrumSearch, KernelClassifier):
             Positions among them.
         screened : bool
             As in `fit_search`.
+        settings, spectrum : optional
+            As in `fit_search`.
 
         Returns
         -------
@@ -176,14 +181,21 @@ class SpectrumSVCCV(SpectrumSearch, KernelClassifier):
             Probabilities by models that did not see the sample; NaN where no fold
             tests it.
         """
-        values, best = self.fit_search(training, target, folds, screened=screened)
+        values, best = self.fit_search(
+            training,
+            target,
+            folds,
+            screened=screened,
+            settings=settings,
+            spectrum=spectrum,
+        )
         weight = _weights(training)
         means = [part[best].mean(axis=0) for part in self._by_class(values, target)]
         mean = np.concatenate(means)
         tested = np.concatenate(values.tests)
         codes, weight = target.codes[tested], weight[tested]
         self.temperature_ = float(temperatures(mean[None], codes, weight)[0])
-        proba = probabilities(mean, self.temperature_)
+        proba = self._held_probabilities(values, target, _weights(training))
         self.conformity_ = conformity(proba, codes, weight)
         everywhere = np.full((training.size, target.n), np.nan)
         everywhere[tested] = proba
@@ -191,6 +203,27 @@ class SpectrumSVCCV(SpectrumSearch, KernelClassifier):
             predicted = proba.argmax(axis=1)
             warn_if_nearly_diagonal(training.K.dense(), predicted, type(self).__name__)
         return everywhere
+
+    def _held_probabilities(
+        self, values: FoldValues, target: Classes, weight: Array
+    ) -> Array:
+        """Probabilities of the items of all folds, one fold after the other.
+
+        The settings and the temperature are chosen without the fold that is judged:
+        those chosen with it know its items, and prediction sets would be too small.
+        """
+        parts, tests = self._by_class(values, target), values.tests
+        scores, size = split_scores(self), int(np.sum(self.cv_results_["weight"] > 0))
+        found = []
+        for f, part in enumerate(parts):
+            others = [g for g in range(len(parts)) if g != f] or [f]
+            known = scores[:, others] if scores.shape[1] == len(parts) else scores
+            best = np.argsort(-np.nanmean(known, axis=1), kind="stable")[:size]
+            items = np.concatenate([tests[g] for g in others])
+            mean = np.concatenate([parts[g][best].mean(axis=0) for g in others])
+            temperature = temperatures(mean[None], target.codes[items], weight[items])
+            found.append(probabilities(part[best].mean(axis=0), float(temperature[0])))
+        return np.concatenate(found)
 
     def _by_class(self, values: FoldValues, target: Classes) -> list[Array]:
         """Values (n_settings, n_test, n_classes) of each fold; one column for two."""
@@ -363,6 +396,8 @@ class SpectrumSVRCV(SpectrumSearch, KernelRegressor):
         folds: Sequence[Fold],
         *,
         screened: bool,
+        settings: Settings | None = None,
+        spectrum: Spectrum | None = None,
     ) -> Array:
         """Fit to samples that are checked already; see `SpectrumSVCCV.fit_on`.
 
@@ -371,7 +406,14 @@ class SpectrumSVRCV(SpectrumSearch, KernelRegressor):
         ndarray of shape (n, 1)
             Values by models that did not see the sample.
         """
-        values, best = self.fit_search(training, target, folds, screened=screened)
+        values, best = self.fit_search(
+            training,
+            target,
+            folds,
+            screened=screened,
+            settings=settings,
+            spectrum=spectrum,
+        )
         everywhere = np.full((training.size, 1), np.nan)
         for test, part in zip(values.tests, values.stacked(), strict=True):
             everywhere[test] = part[best].mean(axis=0)
@@ -415,7 +457,7 @@ class SpectrumSVRCV(SpectrumSearch, KernelRegressor):
     ) -> FittedRows:
         problem = SVMDual.regression(
             trained.kernel(), target.y, training.upper(params["C"]),
-            epsilon=params["epsilon"], psd=trained.psd,
+            epsilon=params["epsilon"], psd=trained.psd, noise=trained.noise(),
         )  # fmt: skip
         row = solved_row(trained, problem, self, starts[0] if starts else None)
         return FittedRows([row])

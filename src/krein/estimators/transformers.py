@@ -19,12 +19,14 @@ from krein.declarations import (
     replaces_state,
 )
 from krein.items import columns_of_rows
+from krein.result import plot_map
 from krein.similarity.matrix import Similarities
-from krein.spectrum.decomposition import Spectrum
+from krein.spectrum.decomposition import Spectrum, zero_tolerance
 from krein.spectrum.fixed_kernel import FixedKernel
-from krein.spectrum.fixes import SPAN, Fix, as_fix
+from krein.spectrum.fixes import Fix, as_fix
 from krein.threads import threads_for
 from krein.validation import (
+    as_square,
     check_similarity,
     numbers_that_fit,
     refuse_odd_arrays,
@@ -58,7 +60,7 @@ class SquareInput(TransformerMixin, Documented):
         return tags
 
     def _check_square(self, X: Any, least: int = 1) -> Array:
-        X = columns_of_rows(X)
+        X = columns_of_rows(as_square(X) if self._kind == "distance" else X)
         refuse_odd_arrays(X)
         given = getattr(X, "dtype", None)
         with numbers_that_fit("X"):
@@ -178,20 +180,24 @@ class SpectrumTransformer(ClassNamePrefixFeaturesOutMixin, SquareInput):
         return fixed_kernel
 
     def _share_left_out(self, record: Fix) -> float:
-        """Norm of the training matrix along eigenvectors that new rows do not see."""
-        if record.name != "diffusion" or self.eigenvalues_ is None:
+        """Norm of the training matrix along eigenvectors that new rows do not see.
+
+        A fix whose map would not be bounded there (diffusion) gives such rows nothing.
+        """
+        if self.eigenvalues_ is None or not self.eigenvalues_.any():
             return 0.0
-        # The largest is one: nothing overflows.
-        size = np.abs(self.eigenvalues_) / (np.abs(self.eigenvalues_).max() or 1.0)
-        kept = np.exp(self.t * (np.sign(self.eigenvalues_) * size - 1.0))
-        share = float(np.linalg.norm(kept[size <= SPAN]) / np.linalg.norm(kept))
+        values = self.eigenvalues_ / np.abs(self.eigenvalues_).max()
+        target, gain = record.apply(values, zero_tolerance(values), self.t)
+        sizes = target / (np.abs(target).max() or 1.0)  # nothing overflows
+        unseen = gain == 0.0
+        share = float(np.linalg.norm(sizes[unseen]) / (np.linalg.norm(sizes) or 1.0))
         if share > _MUCH_LEFT_OUT:
             warn_user(
-                f"the diffusion of new rows leaves out {share:.0%} of the transformed "
-                f"training matrix (by Frobenius norm): {int(np.sum(size <= SPAN))} of "
-                f"{size.size} eigenvalues are at most 1 % of the largest, where its "
-                "map is not bounded. transform(K) differs from fit_transform(K) by as "
-                "much; method='clip', 'flip' or 'square' treat both alike"
+                f"{record.name} of new rows leaves out {share:.0%} of the transformed "
+                f"training matrix (by Frobenius norm): the map is not bounded along "
+                f"{int(np.sum(unseen))} of {unseen.size} eigenvectors, whose "
+                "eigenvalues are small. transform(K) differs from fit_transform(K) by "
+                "as much; method='clip', 'flip' or 'square' treat both alike"
             )
         return share
 
@@ -243,6 +249,10 @@ class PseudoEuclideanEmbedding(ClassNamePrefixFeaturesOutMixin, SquareInput):
     n_components : int, optional
         Number of coordinates, by magnitude of the eigenvalue; all that are not zero
         to rounding when not given.
+    center : bool
+        Put the origin at the mean of the training items, as kernel PCA does: J K J
+        with J = I - 11'/n in place of K. Without it the first axis of a map is often
+        the level that all similarities have in common.
     symmetrize : bool
         Use (K + K') / 2 instead of refusing an asymmetric similarity.
 
@@ -252,6 +262,8 @@ class PseudoEuclideanEmbedding(ClassNamePrefixFeaturesOutMixin, SquareInput):
         +1 or -1 per coordinate.
     eigenvalues_ : ndarray of shape (n_components,)
         By falling magnitude.
+    proportion_explained_ : ndarray of shape (n_components,)
+        Magnitude of the eigenvalue over the sum of the magnitudes of all.
 
     References
     ----------
@@ -270,11 +282,15 @@ class PseudoEuclideanEmbedding(ClassNamePrefixFeaturesOutMixin, SquareInput):
     """
 
     n_components: int | None = None
+    _: KW_ONLY
+    center: bool = False
 
     _fitted_state = Fitted.state(
         Fitted("eigenvalues_", "numbers", "k"),
+        Fitted("proportion_explained_", "numbers", "k", needed=False),
         Fitted("signature_", "integers", "k"),
         Fitted("projection_", "numbers", "nk"),
+        Fitted("origin_", "numbers", "k", needed=False),
     )
 
     _parameter_constraints = CONSTRAINTS | {"n_components": [COUNT, None]}
@@ -294,7 +310,11 @@ class PseudoEuclideanEmbedding(ClassNamePrefixFeaturesOutMixin, SquareInput):
         -------
         self
         """
-        spectrum = Spectrum.exact(self._check_square(X))
+        K = self._check_square(X)
+        means = K.mean(axis=1)
+        if self.center:
+            K = (K + means.mean()) - (means[:, None] + means)
+        spectrum = Spectrum.exact(K)
         values = spectrum.eigenvalues
         order = np.argsort(-np.abs(values), kind="stable")
         order = order[np.abs(values[order]) > spectrum.tolerance]
@@ -310,6 +330,11 @@ class PseudoEuclideanEmbedding(ClassNamePrefixFeaturesOutMixin, SquareInput):
         root = np.sqrt(np.abs(self.eigenvalues_))
         # New coordinates: s U sign(l) |l|^-1/2, which is U |l|^1/2 on training rows.
         self.projection_ = spectrum.eigenvectors[:, order] * (self.signature_ / root)
+        # Axes of a centred matrix are orthogonal to 1: of the centring of a new row
+        # only the means of the training items are left.
+        self.origin_ = means @ self.projection_ if self.center else np.zeros(order.size)
+        total = float(np.abs(values).sum()) or 1.0
+        self.proportion_explained_ = np.abs(self.eigenvalues_) / total
         self._n_features_out = order.size
         return self
 
@@ -327,7 +352,27 @@ class PseudoEuclideanEmbedding(ClassNamePrefixFeaturesOutMixin, SquareInput):
         """
         K = self._check_rows(X)
         with threads_for(*K.shape):
-            return K @ self.projection_
+            # Files of models written before there was an origin do not have one.
+            return K @ self.projection_ - getattr(self, "origin_", 0.0)
+
+    def plot(self, labels: Any = None, ax: Any = None) -> Any:
+        """Draw the training items on the first two axes.
+
+        Parameters
+        ----------
+        labels : array-like of shape (n,), optional
+            A colour for each class, with a legend; numbers get a scale of colours.
+        ax : matplotlib Axes, optional
+            Where to draw; made when not given.
+
+        Returns
+        -------
+        matplotlib Axes
+        """
+        check_is_fitted(self)
+        # (U s / |l|^1/2) |l| s is U |l|^1/2, the coordinates of training items.
+        F = self.projection_ * self.eigenvalues_
+        return plot_map(F, self.proportion_explained_, labels, ax)
 
 
 def transductive_kernel(

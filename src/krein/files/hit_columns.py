@@ -97,7 +97,8 @@ def find_columns(
     falling = means in _WHY or _falls(sample, place, query, target)
     if falling and (not pairs or means == "evalue"):
         raise _falling(titles, place, called, path)
-    bits = means == "bitscore" and (titled or width >= len(_TWELVE))
+    named_bits = titled and "bit" in titles[place].lower()
+    bits = named_bits or (not titled and width >= len(_TWELVE) and means == "bitscore")
     why = f"scores from {called}" + (" (bit scores)" if bits else "")
     if distances := means == "distance":
         why = f"distances from {called}"

@@ -22,6 +22,8 @@ _NUMBERS_PER_WORD = 4  # from here on words among numbers are taken for mistakes
 _WEIGHT = 5  # a digit and a separator become 8 bytes
 _TITLE = re.compile(r">[ \t]*(\S+).*\n")
 _ODD = re.compile(r"[^\w*.-]|[\d_]")
+_TS_COLON = re.compile(r":(?![^(]*\))")  # not inside of a time stamp
+_TS_PAIR = re.compile(r"\(([^,()]*),([^,()]*)\)")
 _LETTERS = string.ascii_letters.encode() + b"*-."
 
 
@@ -123,9 +125,12 @@ def _stack(series: list[np.ndarray], path: Path) -> np.ndarray | list[np.ndarray
 
 
 def read_ts(path: Path, how: How | None = None) -> Named:
-    """Read a .ts file: channels separated by colons, the label last."""
+    """Read a .ts file: channels separated by colons, the label last.
+
+    Of ``(time, value)`` pairs the values count, in the order of their times.
+    """
     stripped = ((place, text.strip()) for place, text in text_lines(path, _WEIGHT))
-    lines, labelled = sources.without_comments(stripped, "#"), False
+    lines, labelled, timed = sources.without_comments(stripped, "#%"), False, False
     for place, text in lines:
         word, *rest = text.lower().split()
         if word == "@data":
@@ -134,17 +139,18 @@ def read_ts(path: Path, how: How | None = None) -> Named:
             raise place.error("expected a line that begins with @")
         if word == "@attribute":
             raise place.error("this is an .arff file; scipy.io.arff.loadarff reads it")
-        if word == "@timestamps" and rest[:1] == ["true"]:
-            raise place.error("series with time stamps are not supported")
-        if word == "@classlabel":
+        if word == "@timestamps":
+            timed = rest[:1] == ["true"]
+        if word in ("@classlabel", "@targetlabel"):
             labelled = rest[:1] == ["true"]
     series: list[np.ndarray] = []
     labels: list[str] = []
     for place, text in lines:
-        channels = text.split(":")
+        channels = _TS_COLON.split(text)
         if labelled:
             labels.append(channels.pop().strip())
-        rows = [_numbers(channel.split(","), place, 1) for channel in channels]
+        read = _timed_numbers if timed else _plain_numbers
+        rows = [read(channel, place) for channel in channels]
         if not rows or len({row.size for row in rows}) > 1:
             raise place.error("the channels of a series must have one length")
         series.append(rows[0] if len(rows) == 1 else np.stack(rows))
@@ -152,6 +158,24 @@ def read_ts(path: Path, how: How | None = None) -> Named:
             raise place.error(f"has {len(rows)} channels, the first series has others")
     target = cells.as_labels(labels) if labelled else None
     return Named(_stack(series, path), target=target)
+
+
+def _plain_numbers(channel: str, place: Place) -> np.ndarray:
+    return _numbers(channel.split(","), place, 1)
+
+
+def _timed_numbers(channel: str, place: Place) -> np.ndarray:
+    """Values of ``(time,value),(time,value),...``, sorted by time."""
+    pairs = _TS_PAIR.findall(channel)
+    if not pairs or _TS_PAIR.sub("", channel).strip(" ,"):
+        raise place.error("expected pairs (time,value) with commas between them")
+    values = _numbers([value for _, value in pairs], place, 1)
+    times = [time.strip() for time, _ in pairs]
+    if all(map(cells.is_number, times)):
+        order = np.argsort([float(time) for time in times], kind="stable")
+    else:  # dates that begin with the year sort as text
+        order = np.argsort(np.array(times), kind="stable")
+    return values[order]
 
 
 def read_columns(path: Path, how: How) -> Named:

@@ -24,6 +24,7 @@ from krein.files.model_state import state_faults
 from krein.items import plain_items
 from krein.kernels.distances import DoubleCentred, LocallyScaled, MaxMinus
 from krein.kernels.registry import Kernel
+from krein.machines.compact_rows import BoxRows, LandmarkRows
 from krein.machines.new_points import Proxy
 from krein.result import Certificate, History, Result
 from krein.similarity.conversions import Conversion, SettledConversion, Source
@@ -34,10 +35,12 @@ from krein.spectrum.fixed_kernel import FixedKernel
 TAG = "~"  # says what kind of value a JSON object stands for
 ARRAY_KINDS = "biufU"
 _OWN = (
+    BoxRows,
     Certificate,
     Conversion,
     DoubleCentred,
     FixedKernel,
+    LandmarkRows,
     LocallyScaled,
     MaxMinus,
     Proxy,

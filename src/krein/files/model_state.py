@@ -32,6 +32,8 @@ def _is_pair_of_arrays(value: Any) -> bool:
 
 KINDS: dict[str, Callable[[Any], bool]] = {
     "numbers": _array("fiu"),
+    "coefficients": lambda v: _array("fiu")(v) or _named("LandmarkRows")(v),
+    "variables": lambda v: _array("fiu")(v) or _named("BoxRows")(v),
     "integers": _array("iu"),
     "flags": _array("b"),
     "labels": _array("biufUOST"),
@@ -97,8 +99,12 @@ def _contradictions(state: Mapping[str, Any]) -> list[str]:
     n = coef.shape[1]
     if support.size and not 0 <= support.min() <= support.max() < n:
         return [f"'support_' names items beyond the {n} training items"]
-    outside = np.setdiff1d(np.arange(n), support)
-    if np.any(coef[:, outside]):
+    # Rows of a model on landmarks are kept by the positions of their columns.
+    positions = getattr(coef, "positions", None)
+    if positions is not None:
+        if not np.array_equal(positions, support):
+            return ["'support_' does not name the landmarks"]
+    elif np.any(coef[:, np.setdiff1d(np.arange(n), support)]):
         return ["'support_' leaves out items that have a coefficient"]
     items = state.get("X_fit_")
     if items is not None and len(items) not in (n, support.size):

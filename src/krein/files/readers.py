@@ -117,7 +117,8 @@ def read_matrix(
         Name of the array in a .npz or .mat file with several.
     missing : float, "error" or "distance"
         For pair lists: the score of pairs that are not listed, or a refusal.
-        ``"distance"`` refuses too, but items are at distance 0 from themselves.
+        ``"distance"`` refuses too, but items are at distance 0 from themselves; and
+        distances in one list are the condensed ones of ``pdist``.
     mirror : bool
         In a square matrix without other names above, take a missing entry from the
         other direction; False for new items against training items, which the first
@@ -147,7 +148,8 @@ def read_matrix(
     how = How(cells.as_separator(separator), key, missing, apart=not mirror)
     with sources.readable(path) as file:
         found = choose_format(file, format, matrix=True)
-        return square.complete(_read(found, file, how, matrix=True), file, mirror)
+        read = _read(found, file, how, matrix=True)
+        return square.complete(read, file, mirror, missing == "distance" and mirror)
 
 
 def read_items(

@@ -338,8 +338,8 @@ def text_lines(path: Path, weight: int = 1) -> Iterator[Line]:
 
 
 def without_comments(lines: Iterable[Line], mark: str) -> Iterator[Line]:
-    """Yield the lines that are neither empty nor begin with a mark."""
-    return (line for line in lines if line[1].strip() and line[1][0] != mark)
+    """Yield the lines that are neither empty nor begin with one of the marks."""
+    return (line for line in lines if line[1].strip() and line[1][0] not in mark)
 
 
 def decoded(block: bytes, first: Place) -> Iterator[Line]:

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
+from krein.arrays import items_of_condensed, square_of_condensed
 from krein.files import cells, sources
 from krein.files.hit_columns import find_columns, table_blocks
 from krein.files.hit_table import Table, collect
@@ -173,11 +174,15 @@ def _in_order(table: Table) -> tuple[np.ndarray, list[str]]:
     return np.array(order), [names[k] for k in order]
 
 
-def complete(read: Named, path: Path, mirror: bool) -> Named:
+def complete(read: Named, path: Path, mirror: bool, distances: bool) -> Named:
     """Check numbers and names; fill in what the other direction knows."""
+    if distances:
+        read = _without_condensing(read)
     data = np.asarray(read.data)
     if data.ndim != 2 or data.dtype.kind not in "biuf" or data.size == 0:
         found = f"shape {data.shape}, dtype {data.dtype}"
+        if data.ndim == 1 and items_of_condensed(data.size):
+            found += "; condensed distances need --kind distance (missing='distance')"
         raise FormatError(path, f"expected a matrix of numbers, got {found}")
     data = np.asarray(data, dtype=np.float64)
     notes = read.notes
@@ -193,6 +198,20 @@ def complete(read: Named, path: Path, mirror: bool) -> Named:
     columns = None if read.columns == read.names else read.columns
     read = replace(read, data=data, columns=columns, notes=notes)
     return read if np.isfinite(data).all() else _fill(read, path, mirror)
+
+
+def _without_condensing(read: Named) -> Named:
+    """Make a square matrix of distances that stand in one list, row or column."""
+    data = np.asarray(read.data)
+    in_line = data.ndim == 1 or (data.ndim == 2 and 1 in data.shape and data.size > 1)
+    if not in_line or read.names is not None or read.columns is not None:
+        return read
+    n = items_of_condensed(data.size)
+    if n is None or data.dtype.kind not in "iuf":
+        return read
+    note = f"{data.size} distances in one list: condensed ones of {n} items"
+    square = square_of_condensed(np.ravel(data).astype(float))
+    return replace(read, data=square, notes=[*read.notes, note])
 
 
 def _fill(read: Named, path: Path, mirror: bool) -> Named:

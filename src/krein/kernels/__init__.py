@@ -8,6 +8,7 @@ from krein.kernels import (  # importing them registers their kernels
     alignment,
     graphs,
     metric_spaces,
+    metrics,
     series,
     spd,
     splines,

@@ -288,8 +288,10 @@ def distance_kernel(name: str, form: str = "exponential", **facts: Any) -> Calla
         about, *source = str(inspect.getdoc(distance)).partition("\n\nReferences\n")
         _, *shared = str(inspect.getdoc(similarity_of)).partition("\ngamma :")
         kernel.__doc__ = "".join([about, *shared, *source])
-        known = {"distance": distance, "order": _order, **facts}
-        return register_kernel(name, kernel, **_settled_by(distance, form), **known)
+        settled = _settled_by(distance, form)
+        settled["resolve"] |= facts.get("resolve", {})  # words of its own parameters
+        known = {"distance": distance, "order": _order, **facts, **settled}
+        return register_kernel(name, kernel, **known)
 
     return decorate
 

@@ -108,7 +108,9 @@ class Registry(dict[str, KernelFacts]):
     """Facts by name; a name that is not there is looked for in other packages."""
 
     def __missing__(self, name: str) -> KernelFacts:
-        """Load the entry point of that name, which registers the kernel."""
+        """Take another name of a kernel, or load the entry point that registers it."""
+        if name in ALIASES:
+            return self[ALIASES[name]]
         for entry in entry_points(group=ENTRY_POINTS, name=name):
             function = entry.load()
             if name not in self:
@@ -118,6 +120,19 @@ class Registry(dict[str, KernelFacts]):
 
 
 ENTRY_POINTS = "krein.kernels"
+# Names that people know from elsewhere.
+ALIASES = {
+    "levenshtein": "edit",
+    "manhattan": "cityblock",
+    "taxicab": "cityblock",
+    "l1": "cityblock",
+    "l2": "euclidean",
+    "bray_curtis": "braycurtis",
+    "sorensen": "dice",
+    "sokalmichener": "rogerstanimoto",
+    "gaussian": "rbf",
+    "poly": "polynomial",
+}
 KERNELS = Registry()
 
 
@@ -224,11 +239,12 @@ class Kernel:
 
     def __init__(self, name: str, **params: Any) -> None:
         try:
-            KERNELS[name]
+            name = KERNELS[name].name  # of another name for it, the registered one
         except KeyError:
+            near = did_you_mean(str(name), [*list_kernels(), *ALIASES])
             raise ValueError(
                 f"kernel must be one of {', '.join(list_kernels())}, a Kernel or a "
-                f"callable, got {name!r}{did_you_mean(str(name), list_kernels())}"
+                f"callable, got {name!r}{near}"
             ) from None
         self.name = name
         self.params: dict[str, Any] = {}

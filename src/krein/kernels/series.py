@@ -1,7 +1,9 @@
 """Kernels on time series, by elastic distances.
 
 One convention, whatever does the work. A series is an array (length,) or (n_channels,
-length); a set is a list of them, or an array with one more axis in front. `window`
+length); a set is a list of them, or an array with one more axis in front. A last axis
+of length 1, as in tslearn's (n, length, 1), is turned with a warning; NaN behind the
+last value of all channels is padding of a shorter series, and is cut off. `window`
 counts cells beside the diagonal: 0 allows the diagonal only; a float is a fraction of
 the longer series of a pair. Where lengths differ, the band is widened towards the
 longer one by the difference: ``-w - max(0, n_x - n_y) <= j - i <= w + max(0, n_y -
@@ -17,7 +19,7 @@ import numpy as np
 
 from krein.kernels import distances
 from krein.kernels.elastic import elastic_distances, erp_costs, msm_costs, twe_costs
-from krein.words import import_optional
+from krein.words import import_optional, warn_user
 
 _FACTS: dict[str, Any] = {
     "input": "series",
@@ -30,8 +32,47 @@ _FACTS: dict[str, Any] = {
 def _check_one(item: Any) -> np.ndarray:
     """Return an array (n_channels, length)."""
     expected = "a series of numbers (length,) or (n_channels, length)"
-    series = distances.check_numbers(item, expected, (1, 2))
+    series = distances.check_numbers(_without_padding(item), expected, (1, 2))
     return np.ascontiguousarray(np.atleast_2d(series))
+
+
+def _without_padding(item: Any) -> Any:
+    """A series with time on its last axis, without NaN behind its end."""
+    try:
+        values = np.asarray(item, dtype=np.float64)
+    except (TypeError, ValueError):
+        return item  # the check that follows says what it is
+    if values.ndim not in (1, 2):
+        return values
+    if _is_column(values.shape):
+        values = values.T
+    gaps = np.isnan(values) if values.ndim == 1 else np.isnan(values).all(axis=0)
+    given = np.flatnonzero(~gaps)
+    return values[..., : given[-1] + 1] if given.size else values
+
+
+def _is_column(shape: tuple[int, ...]) -> bool:
+    """Whether an item is (length, 1): the layout of other packages."""
+    return len(shape) == 2 and shape[1] == 1 and shape[0] > 1
+
+
+def _check_both(X: Any, Y: Any) -> tuple[list, list]:
+    """Both sets of series; a warning where the axes look exchanged."""
+    first, second = distances.check_both(X, Y, _check_one, len)
+    shape = np.shape(next(iter(X)))
+    if _is_column(shape):
+        warn_user(
+            f"series of shape {shape} are read as {shape[0]} time points of one "
+            "channel; a set of series is (n, length) or (n, n_channels, length): pass "
+            "X[:, :, 0] or np.swapaxes(X, 1, 2) to say so"
+        )
+    elif all(len(item) > item.shape[1] for item in first):
+        warn_user(
+            f"series of shape {shape} have more channels than time points; a set of "
+            "series is (n, n_channels, length): if time is the first of these two "
+            "axes, pass np.swapaxes(X, 1, 2)"
+        )
+    return first, second
 
 
 def _window_cells(window: float | None, longest: Any) -> Any:
@@ -74,7 +115,7 @@ def dtw_kernel(X, Y=None, *, window=None):
     >>> dtw_kernel([[0, 0, 1, 2]], [[0, 1, 1, 2], [3, 3]], similarity="negative")
     array([[-0.        , -4.79583152]])
     """
-    first, second = distances.check_both(X, Y, _check_one, len)
+    first, second = _check_both(X, Y)
     lengths = {item.shape[1] for item in (*first, *second)}
     if len(lengths) == 1 or window is None or isinstance(window, int | np.integer):
         return _dtw_block(first, second, _window_cells(window, max(lengths)))
@@ -109,7 +150,7 @@ def _dtw_block(first: list, second: list, cells: int | None) -> np.ndarray:
 
 
 def _elastic(X: Any, Y: Any, window: float | None, costs: Any) -> np.ndarray:
-    first, second = distances.check_both(X, Y, _check_one, len)
+    first, second = _check_both(X, Y)
     return elastic_distances(first, second, costs, partial(_window_cells, window))
 
 

@@ -186,8 +186,20 @@ class BalancedBox:
         for an SVM it is the primal-dual gap at the best intercept. It is summed from
         terms that are not negative, so that nothing cancels. With `error`, a bound on
         the rounding errors of the gradient, it is a bound for every gradient that near.
+
+        Every tau gives a bound. With errors that of the largest gradient is tried as
+        well: where bounds are large beside the solution, tau is one of an interval, and
+        an error at its end would cost a whole bound.
         """
-        tau = self.multiplier(gradient)
+        gap = self._gap_at(self.multiplier(gradient), a, gradient, error)
+        if np.any(error):
+            tau = self.multiplier(gradient + error)
+            gap = min(gap, self._gap_at(tau, a, gradient, error))
+        return gap
+
+    def _gap_at(
+        self, tau: float, a: Array, gradient: Array, error: Array | float
+    ) -> float:
         reduced = gradient - tau * self.y
         grows = np.maximum(reduced + error, 0.0)
         falls = np.maximum(error - reduced, 0.0)

@@ -111,6 +111,12 @@ class CPDProblem:
         f = image + self.null @ b
         return Point(c, b, image, f, self.lam * float(c @ image) + self.loss.value(f))
 
+    def along(self, point: Point, step: Point) -> float:
+        """Best t in [0, 1] for `point` plus t times `step`."""
+        linear = 2 * self.lam * float(step.c @ point.image)
+        square = self.lam * max(float(step.c @ step.image), 0.0)
+        return self.loss.search(point.f, step.f, linear, square)
+
     def feasible(self, a: Array) -> Array | None:
         """Dual variables near `a` in the domain of the loss, with ``Q'a = 0``.
 
@@ -179,6 +185,8 @@ def cpd_newton(
     Result
         ``x`` is c followed by b; ``info`` has ``c``, ``b`` and ``image``, K c.
     """
+    if problem.loss.all_active:
+        problem.K.compute()
     point = problem.point(*(start or _from_sample(problem, max_iter)))
     return run(_steps(problem, point, tol), tol=tol, max_iter=max_iter)
 
@@ -269,9 +277,8 @@ def _changes(problem: CPDProblem, f: Array, s: np.ndarray) -> bool:
 def _damped(problem: CPDProblem, old: Point, new: Point, bound: float) -> Point:
     """Return the best point from old to new where it is clearly better than new."""
     dc, dg = new.c - old.c, new.image - old.image
-    linear = 2 * problem.lam * float(dc @ old.image)
-    square = problem.lam * max(float(dc @ dg), 0.0)
-    t = problem.loss.search(old.f, new.f - old.f, linear, square)
+    step = problem.point(dc, new.b - old.b, dg)
+    t = problem.along(old, step)
     b = old.b + t * (new.b - old.b)
     best = problem.point(old.c + t * dc, b, old.image + t * dg)
     worth = _BETTER * (new.value - bound)

@@ -11,12 +11,14 @@ every kernel that is conditionally positive definite.
 
 from __future__ import annotations
 
+import math
 import warnings
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
-from scipy.linalg.blas import dsymv, dsyr2k
+from scipy.linalg.blas import dsymm, dsymv, dsyr2k
 from scipy.sparse.linalg import LinearOperator, cg
 from sklearn.exceptions import ConvergenceWarning
 
@@ -28,6 +30,9 @@ from krein.similarity.matrix import Similarities
 _MANY, _WORTH = 700, 64
 _COLUMNS = 100  # of the preconditioner
 _BLOCK = 32  # columns that stay in the cache until they are summed
+_ROWS = 128  # of a triangle that are scaled at once
+# Columns are gathered before a product if fewer than one in so many has a coefficient.
+_SPARSE = 3
 _REFINEMENTS = 2
 _EPS = float(np.finfo(float).eps)
 
@@ -89,10 +94,13 @@ class Features:
         """The matrix of some of the samples."""
         return Features(self.F[rows])
 
+    def compute(self) -> None:
+        """Nothing is left to compute."""
+
     def solve(self, system: System) -> Array:
         """Return u, by a system of the size of the features (Woodbury)."""
         G = system.project(system.root[:, None] * self.F[system.s])
-        factor = _factor(np.eye(G.shape[1]) + G.T @ G)
+        factor = _factor(lambda: (np.eye(G.shape[1]) + G.T @ G, 0.0))
         u, rest = np.zeros_like(system.right), system.right
         for _ in range(1 + _REFINEMENTS):
             u = u + rest - G @ cho_solve(factor, rest @ G, check_finite=False)
@@ -113,40 +121,63 @@ class KernelColumns:
 
     def __init__(self, matrix: Similarities, *, definite: bool = False) -> None:
         self.matrix, self.definite, n = matrix, definite, matrix.n
-        whole = matrix.kernel is None
-        self.kept = matrix.dense() if whole else np.empty((n, n))  # columns as rows
-        self.place = np.arange(n) if whole else np.full(n, -1)
-        self.n_kept = n if whole else 0
+        # Columns as rows of panels, in the order in which they were asked for.
+        self.panels: list[Array] = []
+        self.place = np.full(n, -1)
+        self.n_kept = 0
         self.too_steep = np.inf  # conjugate gradients were slow for such a system
+        if matrix.kernel is None:
+            self._keep(np.arange(n), matrix.dense())
+
+    def _keep(self, columns: np.ndarray, panel: Array) -> None:
+        self.panels.append(panel)
+        self.place[columns] = self.n_kept + np.arange(columns.size)
+        self.n_kept += columns.size
 
     def _places(self, s: np.ndarray) -> np.ndarray:
         """Where the columns s are kept; compute what is missing."""
         missing = s[self.place[s] < 0]
         if missing.size:
-            end = self.n_kept + missing.size
             everything = np.arange(self.place.size)
-            self.kept[self.n_kept : end] = self.matrix.block(missing, everything)
-            self.place[missing] = np.arange(self.n_kept, end)
-            self.n_kept = end
+            self._keep(missing, self.matrix.block(missing, everything))
         return self.place[s]
+
+    def _rows(self, s: np.ndarray) -> Iterator[Array]:
+        """Yield the columns s, each as the row of a panel."""
+        places = self._places(s)
+        ends = np.cumsum([len(panel) for panel in self.panels])
+        homes = np.searchsorted(ends, places, side="right")
+        for home, place in zip(homes.tolist(), places.tolist(), strict=True):
+            yield self.panels[home][place - ends[home]]
 
     def __matmul__(self, c: Array) -> Array:
         """K c."""
         s = np.flatnonzero(c)
         places = self._places(s)
-        full = np.zeros(self.n_kept)
+        full, product = np.zeros(self.n_kept), np.zeros(c.size)
         full[places] = c[s]
-        return full @ self.kept[: self.n_kept]
+        end = 0
+        for panel in self.panels:
+            start, end = end, end + len(panel)
+            part = full[start:end]
+            some = np.flatnonzero(part)
+            if len(panel) > _ROWS and _SPARSE * some.size < len(panel):
+                part, panel = part[some], panel[some]
+            if some.size:
+                product += part @ panel
+        return product
 
     def product_and_error(self, c: Array) -> tuple[Array, Array]:
         """K c, and a bound on its rounding; see `krein.arrays.product_and_error`."""
         if self.matrix.kernel is None:
             return product_and_error(self.matrix, c)
-        s = np.flatnonzero(c)
-        places, sizes = self._places(s), np.zeros(c.size)
+        s, sizes = np.flatnonzero(c), np.zeros(c.size)
+        rows = np.empty((_BLOCK, c.size))
         for i in range(0, s.size, _BLOCK):
-            rows = np.abs(self.kept[places[i : i + _BLOCK]])
-            sizes += np.abs(c[s[i : i + _BLOCK]]) @ rows
+            some = s[i : i + _BLOCK]
+            for row, column in zip(rows, self._rows(some), strict=False):
+                np.abs(column, out=row)
+            sizes += np.abs(c[some]) @ rows[: some.size]
         return self @ c, rounding_of_sums(s.size) * sizes
 
     def dense(self) -> Array:
@@ -155,43 +186,63 @@ class KernelColumns:
 
     def restrict(self, rows: np.ndarray) -> KernelColumns:
         """The matrix of some of the samples."""
-        part = Similarities(self.matrix.block(rows, rows))
-        return KernelColumns(part, definite=self.definite)
+        if self.n_kept < self.place.size:
+            part = self.matrix.block(rows, rows)
+        else:
+            part = np.stack([row.take(rows) for row in self._rows(rows)])
+        return KernelColumns(Similarities(part), definite=self.definite)
+
+    def compute(self) -> None:
+        """Compute all columns that are missing, at once."""
+        self._places(np.arange(self.place.size))
+
+    def _upper(self, s: np.ndarray) -> Array:
+        """K_ss in a new array, of which the lower triangle is left zero."""
+        block = np.zeros((s.size, s.size))  # what is not written to takes no memory
+        for i, row in enumerate(self._rows(s)):
+            # Half the time of an open mesh.
+            row.take(s[i:], out=block[i, i:], mode="clip")
+        return block
+
+    def _is_whole(self, s: np.ndarray) -> bool:
+        """Whether K_ss is the only panel, in its order."""
+        in_order = s.size == self.place.size and len(self.panels) <= 1
+        return in_order and np.array_equal(self._places(s), s)
 
     def solve(self, system: System) -> Array:
         """Return u, by conjugate gradients or, where they are slow, a factor."""
-        m = system.s.size
-        block = np.empty((m, m))
-        for place, row in zip(self._places(system.s), block, strict=True):
-            # Half the time of an open mesh.
-            self.kept[place].take(system.s, out=row, mode="clip")
+        s, block = system.s, None
         steepest = float(system.root.max())
-        if self.definite and m >= _MANY and steepest < self.too_steep:
-            u = _by_gradients(block, system)
+        if self.definite and s.size >= _MANY and steepest < self.too_steep:
+            block = self.panels[0] if self._is_whole(s) else self._upper(s)
+            J = np.linspace(0, s.size - 1, _COLUMNS).astype(int)
+            rows = np.stack([row.take(s) for row in self._rows(s[J])])
+            u = _by_gradients(block, J, rows, system)
             if u is not None:
                 return system.project(u)
             self.too_steep = steepest
-        return _by_factor(block, system)
+            del block
+        return _by_factor(lambda: self._upper(s), system)
 
 
 Columns = Features | KernelColumns
 
 
 @np.errstate(all="ignore")  # what leaves float64 does not converge
-def _by_gradients(K: Array, system: System) -> Array | None:
+def _by_gradients(K: Array, J: np.ndarray, rows: Array, system: System) -> Array | None:
     """Conjugate gradients; None where they take more steps than a factor is worth.
 
-    The matrix is the identity plus few large eigenvalues where alpha is not small, so
-    that few of its columns J make a preconditioner: ``M = I + C A^-1 C'`` with C those
-    of P R K R P, A their rows J and ``M^-1 = I - C (A + C'C)^-1 C'`` (Nystroem).
+    Of K the upper triangle is read. The matrix is the identity plus few large
+    eigenvalues where alpha is not small, so that few of its columns J make a
+    preconditioner: ``M = I + C A^-1 C'`` with C those of P R K R P, A their rows J and
+    ``M^-1 = I - C (A + C'C)^-1 C'`` (Nystroem). `rows` are the rows J of K.
     """
     root, W, m = system.root, system.W, system.s.size
 
     def image(v: Array) -> Array:
         return v + system.project(root * dsymv(1.0, K.T, root * v, lower=1))
 
-    J = np.linspace(0, m - 1, _COLUMNS).astype(int)
-    C = K[J].T * root[J] - (K @ (root[:, None] * W)) @ W[J].T
+    C = rows.T * root[J] - _symmetric_product(K, root[:, None] * W) @ W[J].T
     C = system.project(root[:, None] * C)
     A = C[J] + C.T @ C
     A[np.diag_indices_from(A)] += 8 * J.size * _EPS * np.trace(A)
@@ -215,43 +266,59 @@ def _by_gradients(K: Array, system: System) -> Array | None:
     return None if missed else u
 
 
-def _by_factor(K: Array, system: System) -> Array:
-    A, size = projected(K, system.root, system.W)
-    factor = _factor(A, size)
+def _by_factor(upper: Callable[[], Array], system: System) -> Array:
+    factor = _factor(lambda: projected(upper(), system.root, system.W))
     return system.project(cho_solve(factor, system.right, check_finite=False))
+
+
+def _symmetric_product(K: Array, V: Array) -> Array:
+    """K V, of which K the upper triangle is read."""
+    if K.shape[0] <= _ROWS or not V.size:
+        return (np.triu(K) + np.triu(K, 1).T) @ V
+    # K.T is K in the order of BLAS, which would copy K otherwise.
+    return dsymm(1.0, K.T, V, lower=1)
 
 
 def projected(K: Array, root: Array, W: Array) -> tuple[Array, float]:
     """Return I + P R K R P, P = I - WW', in its lower triangle, and the norm of R K R.
 
-    K is overwritten.
+    Of K the upper triangle is read, and overwritten.
     """
-    K *= root[:, None]
-    K *= root
-    with np.errstate(over="ignore"):  # squares may leave float64
-        size = float(np.linalg.norm(K))
+    size = 0.0
+    for i in range(0, root.size, _ROWS):
+        rows = K[i : i + _ROWS, i:]
+        rows *= root[i : i + _ROWS, None]
+        rows *= root[i:]
+        square, beyond = rows[:, : len(rows)], rows[:, len(rows) :]
+        above = np.triu(square, 1)
+        with np.errstate(over="ignore"):  # infinity is a size as well
+            parts = square.diagonal(), above, above, beyond, beyond
+            size = math.hypot(size, *(float(np.linalg.norm(part)) for part in parts))
     A = K.T
     if W.size:
-        V = K @ W
+        V = _symmetric_product(K, W)
         V -= 0.5 * (W @ (W.T @ V))
         A = dsyr2k(-1.0, V, W, beta=1.0, c=A, lower=1, overwrite_c=1)
     A[np.diag_indices_from(A)] += 1.0
     return A, size
 
 
-def _factor(A: Array, before: float = 0.0) -> tuple[Array, bool]:
+def _factor(make: Callable[[], tuple[Array, float]]) -> tuple[Array, bool]:
     """Cholesky factor; rounding gets a ridge and a warning, more than that an error.
 
-    A is the identity plus a positive semidefinite matrix: it can only fail when its
-    norm, or that of the matrix `before` the projection, exceeds 1 / eps, or when the
-    kernel is not c.p.d.
+    `make` returns a new matrix A, the identity plus a positive semidefinite one, and
+    the norm of what A was before a projection. The factor, which takes the place of A,
+    can only fail when one of their norms exceeds 1 / eps, or when the kernel is not
+    c.p.d.
     """
-    size, added = max(float(np.trace(A)), before if before < np.inf else 0.0), 0.0
+    A, before = make()
+    size = max(float(np.trace(A)), before if before < np.inf else 0.0)
     for ridge in (0.0, 4 * _EPS * size, 1e-10 * size, 1e-7 * size):
-        A[np.diag_indices_from(A)] += ridge - added
-        added = ridge
+        if ridge:
+            A, _ = make()
+        A[np.diag_indices_from(A)] += ridge
         try:
-            factor = cho_factor(A, lower=True, check_finite=False)
+            factor = cho_factor(A, lower=True, overwrite_a=True, check_finite=False)
         except LinAlgError:
             continue
         if ridge:

@@ -12,6 +12,7 @@ what its certificate says.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -125,7 +126,10 @@ def _attempts(
     for stage in _STAGES[:1] if unit.psd else _STAGES:
         a, steps = _loosely(unit, stage, min(max_iter - spent, least))
         spent += steps
-        yield *_settle(unit, a, max_iter - spent, is_enough), spent
+        point, at_rest = _settle(unit, a, max_iter - spent, is_enough)
+        yield point, at_rest, spent
+        if not unit.psd:
+            yield _stationary(unit, point), False, spent
         least = 20 * steps + _LEAST_STEPS
         if spent >= max_iter:
             return
@@ -153,15 +157,18 @@ def _result(
 ) -> tuple[Result, float]:
     """Bring a point back to the units of the problem."""
     size, height = scales
-    certificate = point.certificate
+    certificate = unit.certified(point)
+    if problem.psd and certificate.relative > limits[0]:
+        certificate = unit.sharpened(point)
     worth = size * height if certificate.kind == "gap" else height
     value = certificate.value * worth
     gap = certificate.kind == "gap"
-    relative = certificate.relative if gap else value
+    if gap:
+        certificate = replace(certificate, value=value)
+    else:
+        rounding = certificate.rounding * height
+        certificate = Certificate(certificate.kind, value, value, rounding)
     tol, max_iter = limits
-    # How much of it is rounding is asked where it matters.
-    rounding = 0.0 if relative <= tol else unit.rounding(point) * (1 if gap else height)
-    certificate = Certificate(certificate.kind, value, relative, rounding)
     status = certificate.status(tol, out_of_steps=n_iter >= max_iter)
     # Powers of two: what is on its bound stays there.
     a = np.minimum(point.a * size, problem.domain.upper)
@@ -230,6 +237,39 @@ def _settle(
             break
         point = new
     return best, False
+
+
+def _stationary(problem: SVMDual, point: SVMPoint) -> SVMPoint:
+    """Solve the optimality conditions of the free variables, of whatever curvature.
+
+    On an indefinite kernel rounded maxima of a damped model come near them only, as
+    far as bounds are large. Steps end at the first bound; the best point is returned.
+    """
+    upper, best = problem.domain.upper, point
+    for _ in range(_ROUNDS):
+        free = np.flatnonzero((point.a > 0.0) & (point.a < upper))
+        if free.size == 0:
+            break
+        items, y = free % problem.K.shape[0], problem.domain.y[free]
+        bordered = np.zeros((free.size + 1, free.size + 1))
+        bordered[:-1, :-1] = y[:, None] * problem.K[np.ix_(items, items)] * y
+        bordered[:-1, -1] = bordered[-1, :-1] = y
+        right = np.append(point.gradient[free], 0.0)
+        h = np.linalg.lstsq(bordered, right, rcond=1e-14)[0][:-1]
+        x, most = point.a[free], upper[free]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            room = np.where(h < 0.0, -x / h, np.where(h > 0.0, (most - x) / h, np.inf))
+        length = min(1.0, float(room.min()))
+        a = point.a.copy()
+        a[free] = np.clip(x + length * h, 0.0, most)
+        first = free[room <= length * (1.0 + 1e-12)]
+        a[first] = np.where(a[first] > 0.5 * upper[first], upper[first], 0.0)
+        point = problem.at(problem.domain.rebalance(a))
+        if point.certificate.value < best.certificate.value:
+            best = point
+        elif length == 1.0:
+            break
+    return best
 
 
 def _restless(problem: SVMDual, point: SVMPoint) -> np.ndarray:

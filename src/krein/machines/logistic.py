@@ -248,21 +248,36 @@ class IndefiniteLogistic:
         return loss + 0.5 * self.alpha * float(np.sum(A * H))
 
     def certificate(
-        self, A: Array, b: Array, image: Array | None = None
+        self, A: Array, b: Array, image: Array | None = None, error: Array | float = 0.0
     ) -> Certificate:
         """Stationarity residual max |A / (c w) - (T - P(KA + b))|, with |1'A| too.
 
-        It is scale-free already. Rounding of K A counts where no `image` is given.
+        It is scale-free already. Rounding of K A counts where no `image` is given,
+        else `error`, a bound on it.
         """
-        H, error = (image, 0.0) if image is not None else product_and_error(self.K, A)
-        # Probabilities change by at most this share of what the outputs do.
-        slope = 0.25 if self.n_columns == 1 else 0.5
+        H = image
+        if H is None:
+            H, error = product_and_error(self.K, A)
         worst = float(np.abs(A / self.bound - self.scores(H + b)).max())
-        worst += slope * float(np.max(error)) + _EPS
+        worst += self._slope * float(np.max(error)) + _EPS
         if self.fit_intercept:
             spread = _EPS * np.sqrt(len(A)) * np.abs(A).sum(axis=0)
             worst = max(worst, float((np.abs(A.sum(axis=0)) + spread).max()))
         return Certificate("stationarity", worst, worst)
+
+    @property
+    def _slope(self) -> float:
+        """Probabilities change by at most this share of what the outputs do."""
+        return 0.25 if self.n_columns == 1 else 0.5
+
+    def rounding(self, A: Array) -> float:
+        """What rounding of K A may add to the stationarity residual.
+
+        Of a matrix that can only be multiplied no more is known than the scores' own.
+        """
+        if not (isinstance(self.K, np.ndarray) or hasattr(self.K, "block")):
+            return _EPS
+        return self._slope * float(np.max(product_and_error(self.K, A)[1])) + _EPS
 
 
 # --------------------------------------------------------------------------------------

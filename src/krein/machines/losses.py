@@ -13,6 +13,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 from scipy.optimize import brentq
@@ -40,6 +41,7 @@ class Loss(ABC):
 
     y: Array
     weight: Array
+    all_active: ClassVar[bool] = False  # whatever the outputs, no sample is flat
 
     def restrict(self, rows: np.ndarray) -> Loss:
         """Return the loss of some of the samples."""
@@ -87,6 +89,8 @@ class Loss(ABC):
 class Squared(Loss):
     """``sum_i w_i (y_i - f_i)^2``: the smoothing spline, Wahba (1990)."""
 
+    all_active: ClassVar[bool] = True
+
     def value(self, f: Array) -> float:
         """Weighted sum of the loss."""
         residual = self.y - f
@@ -115,6 +119,8 @@ class SquaredHinge(Squared):
     ``y_i a_i >= 0``, ``Q'a = 0``; at the optimum a = c and both equal lam y'a.
     """
 
+    all_active: ClassVar[bool] = False
+
     def value(self, f: Array) -> float:
         """Weighted sum of the loss."""
         slack = np.maximum(np.sign(self.y) * (self.y - f), 0.0)
@@ -140,6 +146,8 @@ class Logistic(Loss):
     ``-lam a'K a + sum_i w_i H(u_i)``, H the entropy, ``u_i = 2 lam y_i a_i / w_i`` in
     [0, 1].
     """
+
+    all_active: ClassVar[bool] = True
 
     def value(self, f: Array) -> float:
         """Weighted sum of the loss."""

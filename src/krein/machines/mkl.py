@@ -91,7 +91,7 @@ def check_psd(K: Array, name: str) -> None:
         raise ValueError(
             f"{name} is not positive semidefinite: its smallest eigenvalue is "
             f"{values[0]:.3g}, its largest {values[-1]:.3g}. Clip or flip it first "
-            "(krein.SpectrumTransformer), or use krein.ProxySVC"
+            "(fix='clip' of MKLSVC, krein.SpectrumTransformer), or use krein.ProxySVC"
         )
 
 
@@ -147,12 +147,12 @@ def _iterates(
     p = len(problem.kernels)
     weights = np.full(p, 1.0 / p) if x0 is None else x0
     table = [problem.cut(alpha) for alpha in points]
-    best, best_weights = np.inf, weights
+    best, best_weights, above = np.inf, weights, 0.0
     least, idle = np.inf, 0
     while idle < _PATIENCE:
-        value, alpha = svm_at(problem, weights)
+        value, alpha, rounding = svm_at(problem, weights)
         if value < best:
-            best, best_weights = value, weights
+            best, best_weights, above = value, weights, rounding
         points.append(alpha)
         table.append(problem.cut(alpha))
         weights, shares = _solve_lp(np.array(table))
@@ -163,19 +163,28 @@ def _iterates(
         gap = max(0.0, best - bound)
         idle = 0 if gap < least else idle + 1
         least = min(least, gap)
-        certificate = Certificate("gap", gap, gap / max(unit, 1e-300))
+        unit = max(unit, 1e-300)
+        below = max(0.0, float(np.min(problem.cut(mean))) - bound)
+        counted = min(gap, above + below) / unit
+        certificate = Certificate("gap", gap, gap / unit, counted)
         used = [point for point, share in zip(points, shares, strict=True) if share > 0]
         info = {"alpha": mean, "bound": bound, "cuts": used}
         yield Iterate(best_weights, best, certificate, bound, info=info)
 
 
-def svm_at(problem: MKLWeights, weights: Array) -> tuple[float, Array]:
-    """phi(w), an upper bound within the SVM's own gap, and the alpha it is from."""
+def svm_at(problem: MKLWeights, weights: Array) -> tuple[float, Array, float]:
+    """phi(w), an upper bound within the SVM's own gap, and the alpha it is from.
+
+    Last comes what is counted for rounding in this bound.
+    """
     machine = SVMDual.classification(problem.combined(weights), problem.domain)
     result, _ = solve_dual(machine, tol=_SVM_TOL)
     # An alpha short of the optimum by its gap would give too low a bound.
-    upper = result.value + result.certificate.value
-    return upper + float(weights @ problem.costs), result.x
+    certificate = result.certificate
+    upper = result.value + certificate.value
+    share = certificate.rounding / certificate.relative if certificate.relative else 0.0
+    rounding = min(share, 1.0) * certificate.value if np.isfinite(share) else 0.0
+    return upper + float(weights @ problem.costs), result.x, rounding
 
 
 def _solve_lp(table: Array) -> tuple[Array, Array]:

@@ -31,6 +31,7 @@ _ARMIJO = 1e-4
 # Dense systems of up to this many samples are factored where conjugate gradients take
 # more steps than this share of them: on badly scaled kernels they take all.
 _FACTORED, _FEW = 1000, 6
+_HALF = 0.5  # of the least residual: a step that closes less is no clear progress
 _SINGULAR = 1e8  # a step so much longer than the defect is no step
 
 
@@ -74,8 +75,14 @@ def newton_logistic(
 
 def _newton(problem: IndefiniteLogistic, point: Point) -> Iterator[Iterate]:
     facts: dict[str, float] = {}
+    least = np.inf
     while True:
-        yield _iterate(problem, point, facts)
+        iterate = _iterate(problem, point, facts)
+        yield iterate
+        residual = iterate.certificate.relative
+        if residual > _HALF * least and residual <= problem.rounding(point.coef):
+            return  # it is its own rounding: more steps move it about
+        least = min(least, residual)
         curvature = problem.curvature(point.outputs + point.intercept)
         for factor in _DAMPING:
             direction, slope = _direction(problem, point, curvature, factor)

@@ -17,6 +17,7 @@ weights equal repetition.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cached_property
 from typing import Literal
 
@@ -27,6 +28,7 @@ from krein.arrays import Array
 from krein.machines._loop import Iterate
 from krein.machines.box import BalancedBox
 from krein.machines.quadrature import DiagonalPlusLowRank, RankOnePositivePart
+from krein.machines.svm_dual import box_gap
 from krein.result import Certificate
 from krein.spectrum.decomposition import Spectrum, rescale
 
@@ -34,6 +36,7 @@ _EPS = float(np.finfo(np.float64).eps)
 # Errors of the quadrature, relative to the norm of A; those of products and of the
 # eigendecomposition come on top.
 _QUADRATURE = 1.2e-14
+_ENOUGH = 1e-6  # relative gap above which a second bound is looked at
 _ROWS = 256  # of a Hessian at once
 
 
@@ -196,7 +199,14 @@ class ProxySVM:
         the kernel K*(a). Rounding errors count.
         """
         error, worth = self.rounding(a)
-        return relative_gap(self.domain.gap(a, gradient, error) + worth, rise)
+        found = relative_gap(self.domain.gap(a, gradient, error) + worth, rise)
+        if found.relative > _ENOUGH:  # bounds are large beside the solution
+            outputs = self.box.y * (1.0 - gradient)
+            gap = min(found.value, box_gap(self.domain, a, outputs, error) + worth)
+            found = relative_gap(gap, rise)
+        own = relative_gap(self.domain.gap(a, gradient), rise)
+        rounding = max(0.0, found.relative - own.relative)
+        return replace(found, rounding=rounding if np.isfinite(rounding) else 0.0)
 
     def iterate(
         self, a: Array, rise: float, gradient: Array, **facts: float

@@ -9,17 +9,28 @@ Fenchel's inequality for every pair (v, b), u leaves terms that are not negative
 
     P(v, b) - D(u) = sum_i w_i (y_i - f_i - b - alpha u_i / w_i)^2
                      + alpha (v - u)'K(v - u).
+
+On an indefinite kernel the claim is the residual of the linear system. Where an
+eigenvalue is near -alpha the system may be bounded: with x and t the coordinates of
+W^-1/2 v and W^1/2 (y - b) along an eigenvector of eigenvalue l, and d = l + alpha,
+
+    d x = t     where |d| >= alpha,
+    alpha x = (d / alpha) t     elsewhere: x is at most t / alpha, and 0 where d is 0.
+
+The second line is ``(alpha^2 / d) x = t`` times d / alpha, which d = 0 leaves finite.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
 from krein.arrays import Array
 from krein.result import Certificate, History, Result
 from krein.spectrum.decomposition import Spectrum
+from krein.spectrum.fixed_kernel import rounding_of_eigenvalues
 
 _EPS = float(np.finfo(np.float64).eps)
 _REFINEMENTS = 4
@@ -34,6 +45,8 @@ def spectral_ridge(
     convex: bool,
     fit_intercept: bool = True,
     tol: float = 1e-6,
+    bounded: bool = False,
+    spread: float = 0.0,
 ) -> tuple[Result, float]:
     """Solve ``M v = y - b`` for ``M = W^-1/2 V diag(divisors) V' W^-1/2``.
 
@@ -42,7 +55,7 @@ def spectral_ridge(
     spectrum : Spectrum
         Eigenvectors V and weights W.
     divisors : ndarray of shape (n,)
-        Eigenvalues of the system, none of them zero.
+        Eigenvalues of the system.
     y : ndarray of shape (n,)
         Targets.
     alpha : float
@@ -53,82 +66,148 @@ def spectral_ridge(
         Choose b such that the coefficients sum to zero.
     tol : float
         Largest relative certificate that counts as solved.
+    bounded : bool
+        Divide by ``alpha^2 / divisors`` where the divisors are smaller than alpha; if
+        not, none of them may be zero.
+    spread : float
+        `krein.spectrum.fixed_kernel.FixedKernel.spread` of the kernel.
 
     Returns
     -------
     Result
         ``x`` holds v, ``value`` is P(v, b). The certificate is the gap, relative to P,
-        where the problem is convex, else ``max |Mv - (y - b)| / max |y|``.
+        where the problem is convex. Elsewhere it is the larger of ``max |Mv - (y - b)|
+        / max |y|``, in the form of the module's docstring, and of what v sums to;
+        rounding errors count in both.
     float
         b.
     """
     root = spectrum.sqrt_weight
     root = np.ones_like(y) if root is None else root
-    system = _System(spectrum.eigenvectors, divisors, root)
-    border = system.solve(np.ones_like(y))
-    b = _intercept(border, system.solve(y), root, y) if fit_intercept else 0.0
+    near = np.abs(divisors) < alpha if bounded else np.zeros(divisors.size, dtype=bool)
+    system = _System(spectrum.eigenvectors, divisors, root, alpha, near, spread)
+    b = 0.0
+    if fit_intercept:
+        b = _intercept(system.solve(np.ones_like(y)), system.solve(y), root, y)
     v, history = system.solve(y - b), History()
     best, missed, least = v, y - b, np.inf
     size = max(float(np.abs(y).max()), 1e-300)
     for _ in range(_REFINEMENTS):
-        error = y - b - system.times(v)
+        error = system.missed(v, y - b)
         residual = float(np.abs(error).max())
         history.record(residual=residual, relative=residual / size)
         if not residual < least:
             break
         best, missed, least = v, error, residual
-        v = v + system.solve(error)
-    value = system.objective(best, missed, alpha)
-    certificate = Certificate("stationarity", least / size, least / size)
+        v = v + system.correction(error)
+    value = system.objective(best, missed, y - b)
     if convex:
         targets = np.abs(y) + abs(b)
-        certificate = system.gap(best, missed, alpha, targets, balanced=fit_intercept)
+        certificate = system.gap(best, missed, targets, balanced=fit_intercept)
+    else:
+        found = system.residual(best, missed, y - b, balanced=fit_intercept)
+        own, counted = found[0] / size, sum(found) / size
+        certificate = Certificate("stationarity", counted, counted, counted - own)
     status = certificate.status(tol, out_of_steps=False)  # the solution is direct
     return Result(best, value, certificate, status, history.n_rows, history), b
 
 
 @dataclass(frozen=True)
 class _System:
-    """The matrix M, by its eigenvectors, eigenvalues and the roots of the weights."""
+    """The matrix M, by its eigenvectors, eigenvalues and the roots of the weights.
+
+    `near` are the eigenvectors along which it is bounded.
+    """
 
     V: Array
     divisors: Array
     root: Array
+    alpha: float
+    near: np.ndarray
+    spread: float = 0.0
+
+    @cached_property
+    def _factors(self) -> tuple[Array, Array]:
+        """Factors of x and of t in the two lines of the module's docstring."""
+        left = np.where(self.near, self.alpha, self.divisors)
+        return left, np.where(self.near, self.divisors / self.alpha, 1.0)
+
+    def _along(self, values: Array) -> Array:
+        return self.V.T @ values
 
     def solve(self, target: Array) -> Array:
-        return self.root * (
-            self.V @ ((self.V.T @ (self.root * target)) / self.divisors)
+        left, right = self._factors
+        return self.root * (self.V @ (right * self._along(self.root * target) / left))
+
+    def missed(self, v: Array, target: Array) -> Array:
+        """What is left of the equations at v, at each item."""
+        left, right = self._factors
+        rest = right * self._along(self.root * target) - left * self._along(
+            v / self.root
         )
+        return (self.V @ rest) / self.root
 
-    def times(self, v: Array) -> Array:
-        return (self.V @ (self.divisors * (self.V.T @ (v / self.root)))) / self.root
+    def correction(self, missed: Array) -> Array:
+        """Change of v that removes what was missed."""
+        left, _ = self._factors
+        return self.root * (self.V @ (self._along(self.root * missed) / left))
 
-    def objective(self, v: Array, missed: Array, alpha: float) -> float:
-        """P(v, b) at ``missed = y - b - Mv``; y - f - b is alpha v / w + missed."""
-        rest = alpha * v / self.root + self.root * missed
-        bend = (self.V.T @ (v / self.root)) ** 2
-        return float(rest @ rest) + alpha * float((self.divisors - alpha) @ bend)
+    def objective(self, v: Array, missed: Array, target: Array) -> float:
+        """P(v, b) for ``target = y - b``.
+
+        At a solution y - f - b is alpha v / w, and f is M v less that.
+        """
+        left, _ = self._factors
+        x = self._along(v / self.root)
+        t = self._along(self.root * target)
+        image = np.where(self.near, t, left * x) - self.alpha * x
+        rest = self.alpha * v / self.root + self.root * missed
+        return float(rest @ rest) + self.alpha * float(image @ x)
+
+    def _noise(self, v: Array, targets: Array) -> Array:
+        """Rounding errors of the equations at each item, times the roots."""
+        left, _ = self._factors
+        length = float(np.linalg.norm(v / self.root))
+        products = rounding_of_eigenvalues(float(np.abs(left).max()), v.size)
+        return (products + self.spread) * length + 8.0 * _EPS * self.root * targets
+
+    def residual(
+        self, v: Array, missed: Array, target: Array, *, balanced: bool
+    ) -> tuple[float, float]:
+        """Largest error of the equations, and what rounding may add to it.
+
+        That v does not sum to zero is one of them: as the change of v that it asks for.
+        """
+        t = self._along(self.root * target)[self.near]
+        noise = self._noise(v, np.abs(target))
+        noise += self.spread * float(np.linalg.norm(t)) / self.alpha
+        worst, counted = float(np.abs(missed).max()), float((noise / self.root).max())
+        if balanced:
+            share = self.alpha / float(self.root @ self.root)
+            worst = max(worst, share * abs(float(v.sum())))
+            counted = max(counted, share * _EPS * float(np.abs(v).sum()))
+        return worst, counted
 
     @np.errstate(over="ignore")  # a bound beyond the largest number is infinite
     def gap(
-        self, v: Array, missed: Array, alpha: float, targets: Array, *, balanced: bool
+        self, v: Array, missed: Array, targets: Array, *, balanced: bool
     ) -> Certificate:
         """P(v, b) - D(u) from above, rounding counted; u is v, less what it sums to."""
         root, total = self.root, float(self.root @ self.root)
-        largest = float(np.abs(self.divisors).max())
+        largest, alpha = float(np.abs(self.divisors).max()), self.alpha
+        excess = abs(float(v.sum())) if balanced else 0.0
+        own = root * np.abs(missed) + alpha * excess / total * root
+        excess += _EPS * float(np.abs(v).sum()) if balanced else 0.0
+        off = root * np.abs(missed) + alpha * excess / total * root
+        off += self._noise(v, targets)
+        value = self.objective(v, missed, targets)
         noise = _EPS * (8.0 + 4.0 * np.sqrt(v.size))
-        error = noise * (largest * float(np.linalg.norm(v / root)) + root * targets)
-        excess = (
-            abs(float(v.sum())) + _EPS * float(np.abs(v).sum()) if balanced else 0.0
-        )
-        off = root * np.abs(missed) + error + alpha * excess / total * root
-        value = self.objective(v, missed, alpha)
-        gap = (
-            float(off @ off) + alpha * largest * excess**2 / total + noise * abs(value)
-        )
+        gap = float(off @ off) + alpha * largest * excess**2 / total
+        gap += noise * abs(value)
         # An objective below the rounding of the targets is zero.
         unit = max(abs(value), _EPS * float(np.sum((root * targets) ** 2)))
-        return Certificate("gap", gap, gap / unit if gap > 0.0 else 0.0)
+        rounding = max(0.0, gap - float(own @ own)) / unit if gap > 0.0 else 0.0
+        return Certificate("gap", gap, gap / unit if gap > 0.0 else 0.0, rounding)
 
 
 def _intercept(border: Array, solved: Array, root: Array, y: Array) -> float:

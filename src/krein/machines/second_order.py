@@ -18,8 +18,10 @@ from scipy.optimize import brentq
 from krein.arrays import Array
 from krein.machines._loop import Iterate, beyond, run
 from krein.machines.box import QuadraticModel
+from krein.machines.libsvm import solve_dual
 from krein.machines.proxy import ProxySVM
 from krein.machines.quadrature import COARSE, RankOnePositivePart
+from krein.machines.svm_dual import SVMDual
 from krein.result import Result
 
 _MARGIN = 0.1  # share of the bound variables that may become free in the model
@@ -28,6 +30,7 @@ _ROUNDING = 1e-9  # relative changes of f that its rounding errors may hide
 _SINGLE = 1e-4  # relative gap at which single precision may have been the limit
 _CREEP = 1e-6  # relative rise of f in a step that counts as progress
 _FEW = 100  # variables up to which a second-order step costs next to nothing
+_PROXIES = 10  # proxies that are held fixed, after the last second-order step
 _PATIENCE = 15  # steps without progress or a better gap before the method gives up
 
 
@@ -139,6 +142,25 @@ def _iterates(problem: ProxySVM, x0: Array | None, tol: float) -> Iterator[Itera
         best = iterate.certificate.value if better else best  # small steps add up
         idle = 0 if better or risen else idle + 1
         point = new
+    yield from _on_fixed_proxies(problem, point)
+
+
+def _on_fixed_proxies(problem: ProxySVM, point: _Point) -> Iterator[Iterate]:
+    """Solve SVMs on the proxy of the last point, while that brings the gap down.
+
+    Where rho is large beside the kernel the proxy hardly moves, but curvatures differ
+    by more orders than the models above can hold; an SVM is solved to rounding.
+    """
+    gap = point.iterate().certificate.value
+    for _ in range(_PROXIES):
+        machine = SVMDual.classification(problem.proxy_kernel(point.a), problem.domain)
+        solved, _ = solve_dual(machine, tol=1e-9)
+        point = _Point.at(problem, problem.domain.project(solved.x))
+        iterate = point.iterate()
+        yield iterate
+        if not iterate.certificate.value < 0.5 * gap:
+            return
+        gap = iterate.certificate.value
 
 
 def _first_order(

@@ -2,10 +2,12 @@
 
 On features F, seen only in passes over their rows, it solves
 
-    minimise  |w|^2 / 2 + sum_i U_i max(0, 1 - y_i (f_i'w + b)),
+    minimise  |w|^2 / 2 + balance b + sum_i U_i max(0, m_i - y_i (f_i'w + b)),
 
-with dual ``max e'a - |F'Ya|^2 / 2`` over 0 <= a_i <= U_i, y'a = 0: the kernel SVM on
-``F F'``, the intercept not penalised. Every step of the interior-point method
+with dual ``max m'a - |F'Ya|^2 / 2`` over 0 <= a_i <= U_i, y'a = balance: the kernel SVM
+on ``F F'``, the intercept not penalised. Margins m are 1 for classification; regression
+has two variables for each item and one-class machines m = 0, as in
+`krein.machines.svm_dual`. Every step of the interior-point method
 (`krein.machines.interior_point`) is one weighted Gram matrix ``[F 1]' diag(theta)
 [F 1]`` and a system of r + 1 equations: O(n r^2) (Ferris, Munson, 2002). ``w = F'Ya``
 and ``y'a = 0`` hold once a full step was made, so that the difference of primal and
@@ -37,6 +39,7 @@ _MAX_STEPS = 200
 # cost little, and decision values err like the root of the gap at worst.
 _AIM = 1e-6
 _ON_BOUNDS = 1e-2
+_FREE = 3  # times as many variables as features may be on no bound to be solved for
 _MANY = 50_000  # items from which on only those near the margin are variables
 _SAMPLE = 8  # one of so many items is in the sample that tells which are near
 # Below this relative gap F'Ya is computed anew in each step: its rounding, added up
@@ -51,6 +54,7 @@ def linear_svm(
     features: TiledMatrix,
     domain: BalancedBox,
     *,
+    margin: Array | None = None,
     tol: float = 1e-6,
     max_iter: int = _MAX_STEPS,
 ) -> tuple[Result, float]:
@@ -61,7 +65,9 @@ def linear_svm(
     features : TiledMatrix of shape (n, r)
         F.
     domain : BalancedBox
-        Bounds U and labels y.
+        Bounds U and labels y, of the items or of two variables for each.
+    margin : ndarray, optional
+        m; 1 by default.
     tol : float
         Tolerance on the gap, relative to the dual value.
     max_iter : int
@@ -74,7 +80,20 @@ def linear_svm(
     float
         b.
     """
-    whole = TallSVM(features, domain, np.zeros(features.shape[1]))
+    margin = np.ones(domain.n) if margin is None else margin
+    fixed = np.zeros(features.shape[1])
+    floor = 0.0
+    if domain.balance > 0.0:
+        # The optimum of a one-class machine is 0 where the origin is inside.
+        squares = sum(float(np.sum(tile**2)) for _, tile in features.tiles())
+        floor = 0.5e-6 * domain.balance**2 * squares / features.shape[0]
+    whole = TallSVM(features, domain, fixed, margin, floor=floor)
+    if domain.balance == 0.0 and margin.max() <= 0.0:  # no target leaves the tube
+        nothing = _evaluated(whole, np.zeros(domain.n))
+        status = nothing.certificate.status(tol, out_of_steps=False)
+        info = {"w": nothing.w}
+        zero = nothing.a, nothing.value, nothing.certificate
+        return Result(*zero, status, 0, info=info), 0.0
     found = _near_the_margin(whole, tol, max_iter)
     return found or _settled(whole, whole.solve(_AIM * tol, max_iter), tol, max_iter)
 
@@ -84,7 +103,7 @@ class TallSVM:
     """The problem of the module's docstring, or what is left of it.
 
     With other variables on their bounds it is ``|w|^2 / 2 - fixed'w + balance b +
-    sum_i U_i max(0, 1 - y_i (f_i'w + b))``, ``w = F'Ya + fixed`` and ``y'a = balance``.
+    sum_i U_i max(0, m_i - y_i (f_i'w + b))``, ``w = F'Ya + fixed``, ``y'a = balance``.
 
     Attributes
     ----------
@@ -94,14 +113,41 @@ class TallSVM:
         Bounds, labels and balance.
     fixed : ndarray of shape (r,)
         ``F'Ya`` of the variables on their bounds.
+    margin : ndarray
+        m.
     value : float
-        Their sum.
+        ``m'a`` of the variables on their bounds.
+    floor : float
+        Gaps are relative to the value, or to this where it is more.
     """
 
     features: TiledMatrix
     domain: BalancedBox
     fixed: Array
+    margin: Array
     value: float = 0.0
+    floor: float = 0.0
+
+    @property
+    def n(self) -> int:
+        """Number of items."""
+        return self.features.shape[0]
+
+    def spread(self, z: Array) -> Array:
+        """Repeat values of items for their variables."""
+        return z if self.domain.n == self.n else np.tile(z, self.domain.n // self.n)
+
+    def of_items(self, v: Array) -> Array:
+        """Sum the variables of each item."""
+        return v if v.size == self.n else v.reshape(-1, self.n).sum(axis=0)
+
+    def certificate(self, gap: float, value: float, a: Array) -> Certificate:
+        """Return the gap, relative to the dual value."""
+        unit = max(abs(value), self.floor, 1e-300)
+        if not self.of_items(self.domain.y * a).any():  # the constant is optimal
+            reach = float(self.domain.upper @ np.abs(self.margin))
+            unit = max(unit, 1e-6 * reach)
+        return Certificate("gap", gap, gap / unit)
 
     def solve(self, tol: float, max_iter: int) -> Result:
         """Run the interior-point method; ``info["state"]`` is its last point."""
@@ -118,7 +164,8 @@ class TallSVM:
 
     def _weights(self, a: Array) -> Array:
         """F'Ya, those on their bounds included."""
-        return self.features.transpose_dot(self.domain.y * a) + self.fixed
+        signed = self.of_items(self.domain.y * a)
+        return self.features.transpose_dot(signed) + self.fixed
 
     def _start(self) -> State:
         """Start in the middle of the box, with w = 0, slacks near 1.
@@ -127,21 +174,26 @@ class TallSVM:
         slacks, as large as the box, and costs twice the steps.
         """
         a, (n, r) = self.domain.middle(), self.features.shape
-        v = self._weights(a)
-        s, u, z = np.ones(n), np.zeros(r), np.zeros(n)
-        return State(a, s, s + 1.0, u, z, 0.0, v)
+        lowest = float(self.margin.min())
+        s = np.full(a.size, 1.0 if lowest >= 0.0 else 1.0 - 2.0 * lowest)
+        return State(
+            a, s, s + self.margin, np.zeros(r), np.zeros(n), 0.0, self._weights(a)
+        )
 
     def _certified(self, state: State) -> Iterate:
         """Primal value at (w, b), dual value at a: each is honest whatever w is."""
         domain = self.domain
-        dual = self.value + float(state.a.sum()) - 0.5 * float(state.v @ state.v)
-        hinge = np.maximum(0.0, 1.0 - domain.y * (state.z + state.b))
+        dual = self.value + float(self.margin @ state.a)
+        dual -= 0.5 * float(state.v @ state.v)
+        outputs = self.spread(state.z) + state.b
+        hinge = np.maximum(0.0, self.margin - domain.y * outputs)
         primal = self.value + float(domain.upper @ hinge) + domain.balance * state.b
         primal += float((0.5 * state.u - self.fixed) @ state.u)
         # The last term is what rounding in y'a can be worth.
         drift = float(domain.y @ state.a) - domain.balance
         gap = max(0.0, primal - dual) + abs(state.b * drift)
-        return Iterate(state.a, dual, _gap(gap, dual), primal, info={"state": state})
+        certificate = self.certificate(gap, dual, state.a)
+        return Iterate(state.a, dual, certificate, primal, info={"state": state})
 
     def _newton(self, state: State) -> State | None:
         """One step, in two passes and one with the Gram matrix of the features."""
@@ -151,7 +203,9 @@ class TallSVM:
         def prepare(theta: Array, rho: Array) -> Solve | None:
             if not np.isfinite(theta).all():
                 return None
-            matrix = features.gram(theta, y * rho)  # with the first right-hand side
+            total = self.of_items(theta)
+            pull = self.of_items(theta * y * rho) / total
+            matrix = features.gram(total, pull)  # with the first right-hand side
             known, matrix = [matrix[:-1, -1].copy()], matrix[:-1, :-1]
             matrix[np.diag_indices(matrix.shape[0] - 1)] += 1.0
             try:
@@ -160,22 +214,19 @@ class TallSVM:
                 return None
 
             def solve(pull: Array) -> tuple[Array, Array, float]:
-                right = known.pop() if known else _sums(features, y * pull)
+                signed = self.of_items(y * pull)
+                right = known.pop() if known else _sums(features, signed)
                 x = scipy.linalg.cho_solve(factor, right + drift, check_finite=False)
                 return x[:-1], features @ x[:-1], float(x[-1])
 
             return solve
 
-        return newton_step(state, self.domain, 1.0, lambda z: z, prepare)
+        return newton_step(state, self.domain, self.margin, self.spread, prepare)
 
 
 def _sums(features: TiledMatrix, signed: Array) -> Array:
     """``[F 1]'`` times a vector."""
     return np.append(features.transpose_dot(signed), signed.sum())
-
-
-def _gap(gap: float, value: float) -> Certificate:
-    return Certificate("gap", gap, gap / max(abs(value), 1e-300))
 
 
 # ------------------------------------------------------------- items near the margin
@@ -185,32 +236,37 @@ def _near_the_margin(
     whole: TallSVM, tol: float, max_iter: int
 ) -> tuple[Result, float] | None:
     """Solve with variables far from the margin on their bounds; None if that fails."""
-    features, domain = whole.features, whole.domain
+    features, domain, margin = whole.features, whole.domain, whole.margin
     n = domain.n
-    if n < _MANY:
+    # In a regression most items are near an edge of the tube: a sample does not tell.
+    if n < _MANY or n > whole.n:
         return None
     some = np.sort(np.random.default_rng(0).choice(n, n // _SAMPLE, replace=False))
-    part = BalancedBox(domain.upper[some] * (n / some.size), domain.y[some])
+    upper = domain.upper[some] * (n / some.size)
+    part = BalancedBox(upper, domain.y[some], domain.balance)
     if not _has_interior(part):
         return None
-    rough = TallSVM(features.part(some), part, whole.fixed).solve(_ROUGH, max_iter)
+    sample = TallSVM(features.part(some), part, whole.fixed, margin[some])
+    rough = sample.solve(_ROUGH, max_iter)
     state, steps = rough.info["state"], rough.n_iter
     z = features @ state.u
     for _ in range(_ROUNDS):
-        outside = 1.0 - domain.y * (z + state.b)
+        outside = margin - domain.y * (whole.spread(z) + state.b)
         near = np.sort(np.argpartition(np.abs(outside), n // _NEAR)[: n // _NEAR])
         a = np.where(outside > 0.0, domain.upper, 0.0)
         a[near] = 0.0
-        part = BalancedBox(domain.upper[near], domain.y[near], -float(domain.y @ a))
+        balance = domain.balance - float(domain.y @ a)
+        part = BalancedBox(domain.upper[near], domain.y[near], balance)
         if not _has_interior(part):
             return None
-        fixed = features.transpose_dot(domain.y * a)
-        rest = TallSVM(features.part(near), part, fixed, float(a.sum()))
+        fixed = features.transpose_dot(whole.of_items(domain.y * a))
+        rows, value = features.part(near), float(margin @ a)
+        rest = TallSVM(rows, part, fixed, margin[near], value, whole.floor)
         result = rest.solve(_AIM * tol, max_iter)
         state, steps = result.info["state"], steps + result.n_iter
         z = features @ state.u
         result = replace(
-            result, n_iter=steps, info={"state": _joined(state, a, near, z, domain)}
+            result, n_iter=steps, info={"state": _joined(state, a, near, z, whole)}
         )
         found = _settled(whole, result, tol, max_iter)
         # More variables help where some were put on a wrong bound, not against
@@ -221,10 +277,10 @@ def _near_the_margin(
 
 
 def _joined(
-    state: State, a: Array, near: np.ndarray, z: Array, domain: BalancedBox
+    state: State, a: Array, near: np.ndarray, z: Array, whole: TallSVM
 ) -> State:
     """A point of all variables, from one of those near the margin."""
-    outside = 1.0 - domain.y * (z + state.b)
+    outside = whole.margin - whole.domain.y * (whole.spread(z) + state.b)
     s, xi = np.maximum(-outside, 0.0), np.maximum(outside, 0.0)
     a[near], s[near], xi[near] = state.a, state.s, state.xi
     return State(a, s, xi, state.u, z, state.b, state.v)
@@ -246,6 +302,7 @@ class Evaluated(NamedTuple):
     w: Array
     value: float
     certificate: Certificate
+    outputs: Array
 
     def is_within(self, tol: float) -> bool:
         """Whether the gap is, but for what is counted for rounding."""
@@ -258,6 +315,8 @@ def _settled(
     """Put on their bounds the variables that tend there, where the gap allows it."""
     state: State = result.info["state"]
     found = _evaluated(whole, snapped(whole.domain, state))
+    if found.certificate.relative > _ON_BOUNDS * tol:
+        found = _evaluated(whole, _polished(whole, found))
     if found.certificate.relative > _ON_BOUNDS * tol:
         inside = _evaluated(whole, state.a)
         found = min(found, inside, key=lambda point: point.certificate.value)
@@ -272,7 +331,27 @@ def _settled(
         status=status,
         info={"w": found.w},
     )
+    if whole.domain.balance > 0.0:  # as on a kernel, all on their bounds included
+        return solved, whole.domain.intercept(found.a, found.outputs, whole.margin)
     return solved, state.b
+
+
+def _polished(whole: TallSVM, point: Evaluated) -> Array:
+    """Solve for the few variables that are on no bound: their margins are 1."""
+    features, domain = whole.features, whole.domain
+    free = np.flatnonzero((point.a > 0.0) & (point.a < domain.upper))
+    if not 0 < free.size <= _FREE * (features.shape[1] + 1):
+        return point.a
+    y, F = domain.y[free], features.rows(free % whole.n)
+    signed = y[:, None] * F
+    border = np.append(y, 0.0)
+    system = np.vstack([np.column_stack([signed @ signed.T, y]), border])
+    missing = domain.balance - float(domain.y @ point.a)
+    right = np.append(whole.margin[free] - signed @ point.w, missing)
+    step = scipy.linalg.lstsq(system, right, check_finite=False)[0][:-1]
+    a = point.a.copy()
+    a[free] = np.clip(a[free] + step, 0.0, domain.upper[free])
+    return a
 
 
 def _evaluated(whole: TallSVM, a: Array) -> Evaluated:
@@ -283,15 +362,21 @@ def _evaluated(whole: TallSVM, a: Array) -> Evaluated:
     gains ``|e|^2 / 2``, and the dual value, where w stands for F'Ya, is off by
     ``|w| |e|`` (twice, for weights that `box_gap` stretches).
     """
-    features, a = whole.features, whole.domain.rebalance(a)
-    w = features.transpose_dot(whole.domain.y * a)
-    value = float(a.sum()) - 0.5 * float(w @ w)
-    missed, error = features.errors(a, w)
+    features, domain = whole.features, whole.domain
+    if domain.n > whole.n:  # what both variables of an item share costs epsilon
+        halves = a.reshape(2, whole.n)
+        a = (halves - halves.min(axis=0)).ravel()
+    a = domain.rebalance(a)
+    signed = whole.of_items(domain.y * a)
+    w = features.transpose_dot(signed)
+    value = float(whole.margin @ a) - 0.5 * float(w @ w)
+    missed, error = features.errors(signed, w)
     off = float(np.linalg.norm(missed))
-    outputs = features @ w
-    gap = box_gap(whole.domain, a, outputs, error)
+    outputs, error = whole.spread(features @ w), whole.spread(error)
+    gap = box_gap(domain, a, outputs, error, whole.margin)
     gap += off * (2.0 * float(np.linalg.norm(w)) + 0.5 * off)
-    plain = whole.domain.gap(a, 1.0 - whole.domain.y * outputs)
-    certificate = _gap(gap, value)
-    rounding = certificate.relative - _gap(plain, value).relative
-    return Evaluated(a, w, value, replace(certificate, rounding=max(0.0, rounding)))
+    plain = domain.gap(a, whole.margin - domain.y * outputs)
+    certificate = whole.certificate(gap, value, a)
+    rounding = certificate.relative - whole.certificate(plain, value, a).relative
+    certificate = replace(certificate, rounding=max(0.0, rounding))
+    return Evaluated(a, w, value, certificate, outputs)

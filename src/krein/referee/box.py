@@ -12,7 +12,9 @@ items, for one class, y = 1 and m = 0.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -24,8 +26,24 @@ _FEASIBLE = 1e-9  # a point counts as feasible if it is to this share of its siz
 _AT_BOUND = 1e-8  # variables this near to a bound, as a share of the largest, are there
 # Free variables are further from their bounds than this; the second if there are none.
 _FREE = (1e-6, 1e-8)
-_INTERCEPT = 1e-8  # of the outputs: intercepts this near are the same
-_STRETCHES = 10.0 ** np.arange(-16, -4)  # theta - 1 that are tried
+_INTERCEPT = 1e-8  # share of an intercept up to which another one is the same
+_STRETCHES = 10.0 ** np.arange(-16, -4, 0.25)  # multiples of v that are tried
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """A kernel to find other primal points with.
+
+    Attributes
+    ----------
+    matrix : ndarray of shape (n, n)
+        Rounded to doubles.
+    times : callable
+        Its product with a vector, with 32 digits.
+    """
+
+    matrix: Array
+    times: Callable[[Array], Wide]
 
 
 @dataclass(frozen=True)
@@ -69,26 +87,58 @@ class Box:
 
     # --------------------------------------------------------------------------- gap
 
-    def gap(self, a: Array, f: Wide, unsure: Array, claimed: float) -> Measured:
-        """Duality gap of feasible variables at the best intercept.
+    def gap(
+        self, a: Array, f: Wide, unsure: Array, claimed: float, kernel: Kernel | None
+    ) -> Measured:
+        """Duality gap of feasible variables: the least bound, or one within the claim.
 
-        Their coefficients times theta are a primal point as well, and its objective is
+        Any weights v + d are a primal point, whose objective is
 
-            gap(theta) = sum_i [(w_i - a_i) max(0, z_i) + a_i max(0, -z_i)]
-                         + (theta - 1)^2 / 2 v'Kv,      z = m - y (theta f + b)
+            gap(d) = sum_i [(w_i - a_i) max(0, z_i) + a_i max(0, -z_i)] + d'Kd / 2,
+            z = m - y (K(v + d) + b)
 
-        above the dual at a. Every theta gives a bound; theta = 1, where the terms are
-        those of Fenchel and Young, is tried first, and a little more if a smaller bound
-        is claimed: where w is large beside a, what is missing to the margin is dear.
+        above the dual at a; the sum has the terms of Fenchel and Young. d = 0 is tried
+        first. Where w is large beside a, what is missing to the margin is dear: if a
+        smaller bound is claimed, so are d that put the free variables on the margin,
+        and small multiples of v.
         """
         inside = self._balanced(np.clip(a, 0.0, self.w))
         best = self._gap_at(inside, f, unsure, 0.0)
-        for stretch in _STRETCHES:
+        for outputs, penalty in self._primal_points(inside, f, kernel):
             if best.value <= claimed:
                 break
-            other = self._gap_at(inside, f, unsure, float(stretch))
-            best = min(best, other)
+            best = min(best, self._gap_at(inside, outputs, unsure, penalty))
         return best
+
+    def _primal_points(
+        self, a: Wide, f: Wide, kernel: Kernel | None
+    ) -> Iterator[tuple[Wide, Wide]]:
+        """Yield outputs K(v + d) and penalties d'Kd / 2."""
+        if kernel is not None:
+            free = np.flatnonzero((a.high > 0.0) & (a.high < self.w))
+            z = (self.target - self.y * (f + self.best_intercept(f))).high[free]
+            largest = float(np.abs(z).max(initial=0.0))
+            for wanted in (z, np.full(z.size, largest), z + largest):
+                yield self._lifted(free, wanted, f, kernel)
+        bend = (self.y * a * f).sum()
+        for stretch in _STRETCHES:
+            yield f + f * stretch, bend * (0.5 * stretch**2)
+
+    def _lifted(
+        self, free: Array, wanted: Array, f: Wide, kernel: Kernel
+    ) -> tuple[Wide, Wide]:
+        """Weights d on the free items, ``K_FF d = y wanted``: outputs and penalty."""
+        n = len(kernel.matrix)
+        items = free % n  # regression has two variables per item
+        d = np.zeros(n)
+        block = kernel.matrix[np.ix_(items, items)]
+        change, *_ = np.linalg.lstsq(block, self.y[free] * wanted, rcond=1e-13)
+        d[items] = change
+        image = kernel.times(d)
+        penalty = 0.5 * (d * image).sum()
+        if f.size > n:
+            image = stacked([image, image])
+        return f + image, penalty
 
     def _balanced(self, a: Array) -> Wide:
         """Variables beside the given ones, in the box, ``y'a = total`` to 32 digits.
@@ -107,15 +157,12 @@ class Box:
                 return a - (self.y * room) * (excess / (total or 1.0))
         return wide(a)
 
-    def _gap_at(self, a: Wide, f: Wide, unsure: Array, stretch: float) -> Measured:
-        """The gap with coefficients times ``1 + stretch``."""
-        outputs = f + f * stretch
-        b = self.best_intercept(outputs)
-        terms = self._terms(a, outputs + b)
-        moved = (stretch * stretch) * (self.y * a * f).sum()
+    def _gap_at(self, a: Wide, f: Wide, unsure: Array, penalty: Any) -> Measured:
+        b = self.best_intercept(f)
+        terms = self._terms(a, f + b)
         unbalanced = (b * self._excess(a)).absolute()
-        value = float(terms.sum() + 0.5 * moved + unbalanced)
-        return Measured(value, self._slack(a, outputs + b, terms, unsure))
+        value = float(terms.sum() + penalty + unbalanced)
+        return Measured(value, self._slack(a, f + b, terms, unsure))
 
     def _terms(self, a: Wide, f: Wide) -> Wide:
         """(w - a) max(0, z) + a max(0, -z), none of which is negative."""
@@ -147,7 +194,7 @@ class Box:
     # --------------------------------------------------------------------- intercept
 
     def intercept(self, a: Array, f: Wide) -> tuple[float, Array]:
-        """Return the b that belongs to variables, and the items that settle it.
+        """Return the b that belongs to variables, and shares of the items in it.
 
         Free variables, ``0 < a_i < w_i``, have ``y_i (f_i + b) = m_i``: b is their mean
         ``y_i m_i - f_i``, weighted by the bounds, which are C times the weights.
@@ -162,19 +209,24 @@ class Box:
         for least in _FREE:
             free = room > least * most
             if free.any():
-                mean = float(np.average(wanted[free], weights=self.w[free]))
-                return mean, np.flatnonzero(free)
+                shares = free * (self.w / float(self.w[free].max()))
+                shares = shares / float(shares.sum())
+                return float(shares[free] @ wanted[free]), shares
         at_zero = a <= _AT_BOUND * most
         rising = at_zero == (self.y > 0)
         seen = self.w > 0.0
-        at_least = wanted[rising & seen]
-        at_most = wanted[~rising & seen]
-        everything = np.flatnonzero(seen)
-        if at_least.size == 0:
-            return float(at_most.min()), everything
-        if at_most.size == 0:
-            return float(at_least.max()), everything
-        return float(0.5 * at_least.max() + 0.5 * at_most.min()), everything
+        at_least = np.where(rising & seen, wanted, -np.inf)
+        at_most = np.where(~rising & seen, wanted, np.inf)
+        first = int(np.argmax(at_least))
+        last = int(np.argmin(at_most))
+        shares = np.zeros(a.size)
+        if np.isinf(at_least[first]):
+            first = last
+        if np.isinf(at_most[last]):
+            last = first
+        shares[first] += 0.5
+        shares[last] += 0.5
+        return float(0.5 * wanted[first] + 0.5 * wanted[last]), shares
 
     def intercept_faults(
         self, a: Array, b: float, outputs: Outputs, least: float = -np.inf
@@ -183,15 +235,18 @@ class Box:
 
         `least` is a bound that the intercept has for another reason.
         """
-        own, settling = self.intercept(a, outputs.f)
+        own, shares = self.intercept(a, outputs.f)
         own = max(own, least)
         size = max(
             float(np.abs(outputs.f.high).max()),
             float(np.abs(self.target.high).max()),
             abs(own),
         )
-        rounding = float(np.max((outputs.rounding + outputs.unsure)[settling]))
-        fine = abs(b - own) <= rounding + _INTERCEPT * size
+        rounding = float(shares @ (outputs.rounding + outputs.unsure))
+        if least > -np.inf or not np.any(self.w - a):
+            rounding = float(np.max(outputs.rounding + outputs.unsure))
+        allowed = rounding + 64 * EPS * size + _INTERCEPT * abs(own)
+        fine = abs(b - own) <= allowed
         return faults_of((fine, f"intercept_ is {b:.9g}, not {own:.9g}"))
 
     # --------------------------------------------------------------------- stationary
@@ -217,13 +272,18 @@ class Box:
 
     # ----------------------------------------------------------------------- evidence
 
-    def objective(self, a: Array, outputs: Outputs) -> Measured:
+    def value(self, a: Array, f: Wide) -> Wide:
         """Value of the dual, ``a'(m - y f / 2)``."""
+        return (a * (self.target - 0.5 * self.y * f)).sum()
+
+    def objective(self, a: Array, outputs: Outputs) -> Measured:
+        """Value of the dual, and what doubles make of it."""
         f = outputs.f
-        terms = a * (self.target - 0.5 * self.y * f)
+        value = float(self.value(a, f))
         sizes = np.abs(a) * (np.abs(self.target.high) + np.abs(f.high))
-        doubles = float(np.abs(a) @ (outputs.rounding + outputs.unsure))
-        return Measured(float(terms.sum()), doubles + 64 * EPS * float(sizes.sum()))
+        digits = float(np.abs(a) @ outputs.unsure) + 64 * EPS * float(sizes.sum())
+        doubles = float(np.abs(a) @ outputs.rounding)
+        return Measured(value, doubles + digits, digits=digits)
 
     def unit(self, a: Array, value: float, least: float = 0.0) -> float:
         """What a relative gap refers to: the value of the dual, or `least`.
@@ -235,8 +295,12 @@ class Box:
         return max(abs(value), least)
 
     def stationarity(self, a: Array, outputs: Outputs, faults: list[str]) -> Evidence:
-        """Judge a point of a problem that may not be convex."""
-        slack = 2.0 * float(outputs.unsure.max())
+        """Judge a point of a problem that may not be convex.
+
+        The claim is a difference of numbers like m and f, which have last digits.
+        """
+        sizes = np.abs(self.target.high) + np.abs(outputs.f.high)
+        slack = 2.0 * float((outputs.unsure + 2.0 * EPS * sizes).max())
         found = Measured(self.violation(a, outputs.f), slack)
         return Evidence(self.objective(a, outputs), "stationarity", found, faults)
 

@@ -43,6 +43,8 @@ from krein.referee.report import Evidence, Measured, faults_of
 _BALANCED = 1e-8  # P'c = 0 to this share of the sizes of its terms
 _ZERO = 1e-8  # an optimum below this share of the objective at f = 0 counts as zero
 _CORRECTIONS = 6  # of P'e
+_REFINED = 500  # items; eigenpairs of larger matrices keep 16 digits
+_WIDE_ZERO = 1e-25  # share of the sizes of its terms up to which an eigenvalue is zero
 _NOISE = 64 * EPS  # relative error of an entry of a kernel of this kind
 
 
@@ -64,6 +66,8 @@ class Space:
         Orthonormal, ``P_J'Z = 0``.
     pairs : Eigenpairs
         Of A.
+    seen : ndarray of bool of shape (k,)
+        Which eigenvalues are not zero: coinciding items make A singular.
     lowest : float
         Negative eigenvalue of A that rounding of Phi does not explain, or 0.
     """
@@ -74,6 +78,7 @@ class Space:
     free: bool
     Z: Wide
     pairs: Eigenpairs
+    seen: Array
     lowest: float
 
     @classmethod
@@ -84,13 +89,16 @@ class Space:
         inner = phi[np.ix_(J, J)]
         A = Z.T @ product(inner, Z)
         symmetric = 0.5 * (A + A.T)
-        pairs = Eigenpairs(symmetric)
+        refined = len(symmetric) <= _REFINED
+        pairs = Eigenpairs(symmetric, refined)
         directions = np.abs((Z @ pairs.vectors).high)
         noise = np.sum(directions * (np.abs(inner) @ directions), axis=0)
         values = pairs.values.high
         negative = values < -(_NOISE * noise + 1e-10 * np.abs(values).max(initial=0.0))
         lowest = float(values[negative].min(initial=0.0))
-        return cls(phi, unit_columns(P), J, free, Z, pairs, lowest)
+        digits = _WIDE_ZERO if refined else values.size * EPS
+        seen = values > digits * np.maximum(noise, values.max(initial=0.0))
+        return cls(phi, unit_columns(P), J, free, Z, pairs, seen, lowest)
 
     @property
     def whole(self) -> bool:
@@ -107,8 +115,7 @@ class Space:
         )
         g = self.pairs.vectors.T @ (self.Z.T @ difference)
         values = self.pairs.values.high
-        seen = values > values.size * EPS * np.abs(values).max(initial=0.0)
-        return float(np.sum(g.high[seen] ** 2 / values[seen]))
+        return float(np.sum(g.high[self.seen] ** 2 / values[self.seen]))
 
 
 def unit_columns(P: Array) -> Array:
@@ -184,7 +191,7 @@ def _faults(
     noise = fitted.spread * (np.abs(machine.target) + np.abs(outputs.f.high))
     small = _BALANCED * np.abs(row.c)
     if machine.s > 0.0:  # c is what is left of the targets, over 2 alpha
-        small += 16 * noise * fitted.weight / machine.s
+        small += 64 * noise * fitted.weight / machine.s
     return faults_of(
         (np.all(excess <= np.abs(P).T @ small), "P'a = 0 is violated"),
         (space.free or not np.any(p),
@@ -330,9 +337,7 @@ class Machine:
     def _features(self, c: Array) -> tuple[Array, Array]:
         """Features of all items, and the coordinates of the function of c in them."""
         space = self.space
-        values = space.pairs.values.high
-        seen = values > values.size * EPS * np.abs(values).max(initial=0.0)
-        root = np.sqrt(values[seen])
-        basis = (space.Z @ space.pairs.vectors).high[:, seen]
+        root = np.sqrt(space.pairs.values.high[space.seen])
+        basis = (space.Z @ space.pairs.vectors).high[:, space.seen]
         H = space.phi[:, space.J] @ basis / root
         return H, root * (basis.T @ c[space.J])

@@ -39,7 +39,7 @@ def judge_dc_primal(fitted: Fitted) -> Iterator[Evidence]:
         value = 0.5 * gamma * (row.c * outputs.f).sum()
         value = value + 0.5 * (w * short * short).sum()
         rounding = outputs.rounding + outputs.unsure
-        rounding = rounding + fitted.spread * (abs(row.b) + 1.0)
+        rounding = rounding + 4 * fitted.spread * (abs(row.b) + 1.0)
         slopes = w * short.high + gamma * np.abs(row.c)
         slack = 2.0 * float(slopes @ rounding) + float(w @ rounding**2)
         objective = Measured(float(value), slack + 64 * EPS * abs(float(value)))
@@ -53,7 +53,8 @@ def _last_digits(fitted: Fitted, row: Row) -> float:
     w = fitted.weight
     sizes = abs(fitted.K) @ np.abs(row.c) + abs(row.b) + 1.0
     pull = np.abs(row.c) / float(fitted.parameter("C")) + w * sizes
-    return 8 * EPS * float(norm(np.sqrt(w) * (abs(fitted.K) @ pull)))
+    along = np.sqrt(w) * (abs(fitted.K) @ pull)
+    return 8 * EPS * float(norm(np.append(along, w @ sizes)))
 
 
 def _length(fitted: Fitted, pull: Wide, losses: Wide) -> float:

@@ -89,7 +89,7 @@ class Fitted:
         Largest ``|K_ij - K_ji| / 2`` before; 0 if the model was asked to symmetrise.
     spread : float
         Share of the sizes of its terms that a product with the kernel can be off in
-        doubles: n eps, with room for the order of the sums and a decomposition.
+        doubles: n eps (Higham, 2002, section 3.1), twice for a decomposition.
     """
 
     def __init__(self, model: Any, X: Any, y: Any, sample_weight: Any, P: Any):
@@ -109,7 +109,7 @@ class Fitted:
         self.n = self.kept.size
         self.y = self._targets(labels)[self.kept]
         self.weight = weight[self.kept]
-        self.spread = 8 * (self.n + 8) * EPS
+        self.spread = 2 * (self.n + 8) * EPS
         self._symmetrise()
 
     def _functions(self) -> list[Any]:
@@ -225,7 +225,7 @@ class Fitted:
     def outputs(self, K: Any, c: Array) -> Outputs:
         """K c for a raw kernel or one of the user's functions."""
         sizes = abs(K) @ np.abs(c)
-        return Outputs(product(K, c), self.unsure(sizes, c), 2 * self.spread * sizes)
+        return Outputs(product(K, c), self.unsure(sizes, c), self.spread * sizes)
 
     def unsure(self, sizes: Array, c: Array) -> Array:
         """What is not known of outputs whose terms have these sizes.

@@ -22,13 +22,15 @@ from scipy.linalg import eigh_tridiagonal
 from scipy.linalg.blas import dnrm2 as norm  # it neither overflows nor underflows
 from scipy.sparse.linalg import LinearOperator, eigsh
 
+from krein.referee.box import Kernel
 from krein.referee.digits import EPS, Array, Eigenpairs, Wide, root, wide
 from krein.referee.fitted import Fitted, Outputs, Row
 from krein.referee.report import faults_of
-from krein.spectrum.fixes import FIXES, SPAN, Fix, as_fix
+from krein.spectrum.fixes import FIXES, Fix, as_fix
 
 _REFINED = 500  # items; eigenpairs of larger matrices keep 16 digits
 _DECOMPOSED = 2000  # items; larger matrices are multiplied where the fix allows it
+_MAP = 4  # times the rounding of a decomposition
 _MULTIPLIED = ("none", "shift", "square", "clip", "flip", "krein")
 
 
@@ -71,6 +73,9 @@ class FixedKernel(Protocol):
 
     def readings(self, v: Array, c: Array) -> list[Outputs]:
         """K~ v, for each way to read which eigenvalues are zero."""
+
+    def primal(self) -> Kernel | None:
+        """K~ as a matrix, where other primal points can be found with it."""
 
     def map_error(self, c: Array, v: Array) -> tuple[float, bool]:
         """How far c is from the map of v, and whether rounding explains that."""
@@ -127,8 +132,6 @@ class Decomposed:
         Eigenvalues as doubles.
     target, gain : ndarray of shape (n,)
         f(l) and g(l).
-    edge : float
-        Size of the eigenvalues where the map jumps.
     """
 
     def __init__(self, fitted: Fitted, A: Wide, record: Fix):
@@ -141,9 +144,6 @@ class Decomposed:
         self.values = self.pairs.values.high
         self.target, self.gain = self._applied(zero(self.values))
         largest = float(np.abs(self.values).max())
-        self.edge = zero(self.values)
-        if record.name == "diffusion":
-            self.edge = SPAN * largest
         # Largest factor of the map; 1 where it leaves nothing.
         self.steepest = float(np.abs(self.gain).max()) or 1.0
         height = float(np.abs(self.target).max())
@@ -167,12 +167,24 @@ class Decomposed:
         Rounding of the decomposition that the model was trained on may have put an
         eigenvalue near the tolerance on either side of it.
         """
+        return [self._outputs(v, *either) for either in self._readings()]
+
+    def _readings(self) -> list[tuple[Array, Array]]:
+        """Targets and gains for each way to read which eigenvalues are zero."""
         edge = zero(self.values)
         found = {}
         for tolerance in (edge, 0.0, 0.5 * edge, 2.0 * edge):
             target, gain = self._applied(tolerance)
             found[target.tobytes()] = target, gain
-        return [self._outputs(v, *either) for either in found.values()]
+        return list(found.values())
+
+    def primal(self) -> Kernel | None:
+        """Return K~ for other primal points; none where it is too large."""
+        if not self.refined:
+            return None
+        R = self.root.high
+        U = self.pairs.vectors.high / R[:, None]
+        return Kernel((U * self.target) @ U.T, lambda d: self.outputs(d).f)
 
     def outputs(self, v: Array) -> Outputs:
         """K~ v."""
@@ -187,7 +199,7 @@ class Decomposed:
         exact, digits = self._targets(target, gain)
         f = (U @ (exact * along)) / self.root
         lost = np.abs(U.high) @ (digits * np.abs(along.high)) / self.root.high
-        rounding = 2 * self.fitted.spread * self.size * norm(u.high) / self.root.high
+        rounding = self.fitted.spread * self.size * norm(u.high) / self.root.high
         rounding = rounding + lost
         if not self.refined:
             lost = lost + rounding
@@ -218,23 +230,38 @@ class Decomposed:
     def map_error(self, c: Array, v: Array) -> tuple[float, bool]:
         """Compare c with the map of v along the eigenvectors, rounding counted.
 
-        Rounding turns an eigenvector by its share of the distance to those that are
-        mapped otherwise, which lie beyond the edge.
+        A model maps by eigenvectors of A + E, E being rounding. To first order that
+        changes the map, in the eigenvectors of A, by ``E_ij (g_i - g_j) / (l_i - l_j)``
+        (Daleckii and Krein, 1965).
         """
         R = self.root.high
         U = self.pairs.vectors
         length = max(norm(v / R), 1e-300)
         mapped = U.T @ (wide(c) / R / length)
-        wanted = self.gain * (U.T @ (wide(v) / R / length))
-        off = np.abs((mapped - wanted).high)
-        sizes = np.abs(self.values)
-        largest = float(sizes.max())
-        distance = np.abs(sizes - self.edge)
-        null = sizes < 1e-3 * zero(self.values)
-        distance[null] = sizes[~null].min(initial=largest)
-        allowed = 8 * self.fitted.spread * largest * self.steepest + 1e-300
+        given = U.T @ (wide(v) / R / length)
+        off = np.full(self.values.size, np.inf)
+        for _, gain in self._readings():
+            off = np.minimum(off, np.abs((mapped - gain * given).high))
+        rounding = _MAP * self.fitted.spread
+        largest = float(np.abs(self.values).max())
+        allowed = rounding * (largest * self._slopes() + self.steepest)
         error = float(off.max()) / self.steepest
-        return error, bool(np.all(off * distance <= allowed))
+        return error, bool(np.all(off <= allowed + 1e-300))
+
+    def _slopes(self) -> Array:
+        """Largest difference quotient of the gain, between each eigenvalue and others.
+
+        Rounding may also put an eigenvalue on another side of a jump.
+        """
+        steps = np.abs(self.values[:, None] - self.values[None, :])
+        rises = np.abs(self.gain[:, None] - self.gain[None, :])
+        quotients = np.where(rises > 0.0, rises / np.maximum(steps, 1e-300), 0.0)
+        slopes = quotients.max(axis=1, initial=0.0)
+        edge = zero(self.values)
+        for moved in (self.values - edge, self.values + edge):
+            _, gain = self._applied(edge, moved)
+            slopes = np.maximum(slopes, np.abs(gain - self.gain) / max(edge, 1e-300))
+        return slopes
 
 
 # ------------------------------------------------------------------ by products alone
@@ -288,6 +315,10 @@ class Multiplied:
         split = 1e-11 * height * norm(v / self.root) / self.root
         rounding = outputs.rounding + split
         return [Outputs(f, outputs.unsure + rounding, rounding)]
+
+    def primal(self) -> Kernel | None:
+        """Nothing: products alone do not solve for other weights."""
+        return None
 
     def map_error(self, c: Array, v: Array) -> tuple[float, bool]:
         """Look for parts on the wrong side of the spectrum."""

@@ -68,9 +68,9 @@ def _judge_group(
         residual = max(residual, float(np.abs(violation.high).max()))
         if fitted.parameter("fit_intercept"):
             residual = max(residual, abs(float(wide(row.v).sum())))
-    # A probability moves by less than its output.
+    # A probability moves by less than its output, and has last digits.
     slack = 2.0 * max(float(each.unsure.max()) for each in outputs)
-    found = Measured(residual, slack + 4 * EPS * EPS)
+    found = Measured(residual, slack + 4 * EPS)
     objective = _objective(fitted, rows, outputs, scores)
     return Evidence(objective, "stationarity", found, faults)
 
@@ -99,7 +99,7 @@ def _objective(
     losses = w * (logsumexp(F, axis=0) - (T * F).sum(axis=0))
     value = float(losses.sum())
     size = 0.0
-    rounding = fitted.spread * (float(np.abs(F).max()) + 1.0)
+    rounding = 4 * fitted.spread * (float(np.abs(F).max()) + 1.0)
     for row, each in zip(rows, outputs, strict=True):
         value += 0.5 * alpha * float((row.v * each.f).sum())
         size += float(np.abs(row.v).sum())

@@ -16,8 +16,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from krein.referee.box import Box
-from krein.referee.digits import EPS, Array, Wide, wide
+from krein.referee.box import Box, Kernel
+from krein.referee.digits import EPS, Array, Wide, product, wide
 from krein.referee.fitted import Fitted, Outputs, Row
 from krein.referee.kernel import same_faults
 from krein.referee.report import Evidence, Measured, faults_of
@@ -29,7 +29,7 @@ _SOLVED = 1e-6  # of the objective: the share to which a model has to solve the 
 def judge_mkl(fitted: Fitted) -> Iterator[Evidence]:
     """Judge every row: each has weights of its own."""
     square = np.ix_(fitted.kept, fitted.kept)
-    stack = [0.5 * (K + K.T)[square] for K in fitted.stack]
+    stack = [_fixed(fitted, 0.5 * (K + K.T)[square]) for K in fitted.stack]
     costs = _costs(fitted, stack)
     for k, row in enumerate(fitted.rows()):
         shares = fitted.model.weights_[k]
@@ -37,25 +37,31 @@ def judge_mkl(fitted: Fitted) -> Iterator[Evidence]:
         a = row.y * row.v
         single = [fitted.outputs(K, row.v) for K in stack]
         outputs = _mixture(single, shares)
-        svm = box.objective(a, outputs)
-        gap = box.gap(a, outputs.f, outputs.unsure, 0.0)
-        above = svm.value + gap.value + float(shares @ costs)
+        fixed = (wide(costs) * shares).sum()
+        below = box.value(a, outputs.f) + fixed
         least = _lower_bound(fitted, box, row, stack, costs, k)
-        unit = abs(above - float(costs.min()))
-        size = abs(above) + float(costs.max())
-        slack = gap.slack + 64 * EPS * size
-        slack += float(np.abs(a) @ np.max([o.unsure for o in single], axis=0))
-        # The model says an upper bound of phi, by its own gap of the SVM.
         claimed = fitted.results[k].certificate.value
-        doubles = svm.slack + slack + min(claimed, _SOLVED * unit)
-        found = Measured(max(0.0, above - least), slack, unit)
+        needed = claimed - float(below - least)
+        gap = box.gap(a, outputs.f, outputs.unsure, needed, _kernel(stack, shares))
+        above = below + gap.value
+        found = max(0.0, float(above - least))
+        unit = abs(float(above) - float(costs.min()))
+        largest = np.max([each.unsure for each in single], axis=0)
+        slack = gap.slack + float(np.abs(a) @ largest) + 64 * EPS * float(costs.max())
+        if fitted.parameter("fix") is not None:  # a decomposition in doubles
+            norm = max(float(np.abs(K).sum(axis=1).max()) for K in stack)
+            slack += fitted.spread * norm * float(np.abs(a).sum()) ** 2
+        # The model says an upper bound of phi, by its own gap of the SVM.
+        doubles = box.objective(a, outputs).slack + slack
+        doubles += min(claimed, _SOLVED * unit)
+        objective = Measured(float(above), doubles)
         faults = [
             *same_faults([row]),
             *box.infeasible(a),
             *box.intercept_faults(a, row.b, outputs),
             *_weight_faults(shares),
         ]
-        yield Evidence(Measured(above, doubles), "gap", found, faults)
+        yield Evidence(objective, "gap", Measured(found, slack, unit), faults)
 
 
 def _costs(fitted: Fitted, stack: list[Array]) -> Array:
@@ -86,13 +92,25 @@ def _mixture(single: list[Outputs], shares: Array) -> Outputs:
     return Outputs(f, unsure, rounding)
 
 
+def _kernel(stack: list[Array], shares: Array) -> Kernel:
+    """The weighted sum of the kernels."""
+
+    def times(d: Array) -> Wide:
+        image = wide(np.zeros(d.size))
+        for K, share in zip(stack, shares, strict=True):
+            image = image + product(K, d) * share
+        return image
+
+    return Kernel(np.tensordot(shares, np.array(stack), 1), times)
+
+
 def _lower_bound(
     fitted: Fitted, box: Box, row: Row, stack: list[Array], costs: Array, k: int
-) -> float:
+) -> Wide:
     """Largest bound by the variables of the model, and by those that it kept for it."""
     own = row.y * row.v
     kept = np.asarray(fitted.results[k].info.get("alpha", own))
-    best = -np.inf
+    best = wide(-np.inf)
     for a in (own, kept):
         if box.infeasible(a):
             continue
@@ -100,11 +118,29 @@ def _lower_bound(
         corners = []
         for K, cost in zip(stack, costs, strict=True):
             bend = (v * fitted.outputs(K, v).f).sum()
-            corners.append(float(wide(a).sum() - 0.5 * bend + cost))
-        best = max(best, min(corners))
+            corners.append(wide(a).sum() - 0.5 * bend + cost)
+        least = min(corners, key=float)
+        if float(least) > float(best):
+            best = least
     return best
 
 
 def _weight_faults(shares: Array) -> list[str]:
     simplex = abs(float(shares.sum()) - 1.0) <= _SUM and shares.min() >= 0.0
     return faults_of((simplex, "weights_ are negative, or not of sum 1"))
+
+
+def _fixed(fitted: Fitted, K: Array) -> Array:
+    """K~ = R^-1 V diag(f(l)) V' R^-1 with R K R = V diag(l) V'; K without a fix."""
+    fix = fitted.parameter("fix")
+    if fix is None:
+        return K
+    root = np.sqrt(fitted.weight)
+    values, V = np.linalg.eigh(root[:, None] * K * root)
+    made = {
+        "clip": np.maximum(values, 0.0),
+        "flip": np.abs(values),
+        "square": values**2,
+    }[fix]
+    fixed = (V * made) @ V.T / root[:, None] / root
+    return 0.5 * (fixed + fixed.T)

@@ -54,7 +54,8 @@ def judge_proxy(fitted: Fitted) -> Iterator[Evidence]:
         objective, unit = _objective(fitted, whole, A, row.v, trained, rho)
         # No solution has a larger variable: bounds beyond that cost nothing.
         cut = replace(box, w=np.minimum(box.w, largest))
-        gap = cut.gap(a, trained.f, trained.unsure, result.certificate.value)
+        claimed = result.certificate.value
+        gap = cut.gap(a, trained.f, trained.unsure, claimed, A.primal())
         found = Measured(gap.value, gap.slack, unit)
         faults = box.infeasible(a) + _map_faults(rule, whole, A, row)
         predicting = trained
@@ -104,7 +105,7 @@ def _objective(
     # What doubles make of the squares, which cancel.
     sizes = float(np.abs(A.values).max() * np.abs(A.values).sum())
     sizes += float(whole.values @ whole.values)
-    slack = fitted.spread * (rho * sizes + float(total))
+    slack = 4 * fitted.spread * (rho * sizes + float(total))
     # f is concave: it rises by no more than a times its slope at 0, and by no less
     # than a times its slope at a.
     slope = total - (v * trained.f).sum()

@@ -118,10 +118,20 @@ def _stationary(
     """Judge a stationary point by what is left of the equation."""
     missed = _missed(fitted, row, outputs, wide(row.v))
     largest = max(float(np.abs(fitted.y).max()), 1e-300)
-    residual = float(np.abs(missed.high).max()) / largest
-    slack = float((outputs.unsure + outputs.rounding).max()) / largest
+    worst = max(float(np.abs(missed.high).max()), _unbalanced(fitted, row))
+    # The residual is claimed as doubles compute it.
+    slack = float((outputs.unsure + _rounding(fitted, kernel, row)).max()) / largest
     objective = _objective(fitted, kernel, row, outputs)
-    return Evidence(objective, "stationarity", Measured(residual, slack), faults)
+    found = Measured(worst / largest, slack)
+    return Evidence(objective, "stationarity", found, faults)
+
+
+def _unbalanced(fitted: Fitted, row: Row) -> float:
+    """What is left of 1'v = 0, as the change of the equation that it asks for."""
+    if not fitted.parameter("fit_intercept"):
+        return 0.0
+    excess = abs(float(wide(row.v).sum()))
+    return fitted.penalty() * excess / float(fitted.weight.sum())
 
 
 def _stabilised(fitted: Fitted, kernel: Decomposed, row: Row) -> Evidence:
@@ -138,10 +148,10 @@ def _stabilised(fitted: Fitted, kernel: Decomposed, row: Row) -> Evidence:
     off = near_off.where(near, far_off)
     missed = (U @ off) / R
     largest = max(float(np.abs(fitted.y).max()), 1e-300)
-    residual = float(np.abs(missed.high).max()) / largest
+    worst = max(float(np.abs(missed.high).max()), _unbalanced(fitted, row))
     rounding = _rounding(fitted, kernel, row)
-    found = Measured(residual, float(rounding.max()) / largest)
-    objective = _bounded_objective(fitted, kernel, total, x, t, near, rounding)
+    found = Measured(worst / largest, float(rounding.max()) / largest)
+    objective = _bounded_objective(fitted, kernel, total, x, t, rounding)
     return Evidence(objective, "stationarity", found, same_faults([row]))
 
 
@@ -150,29 +160,21 @@ def _rounding(fitted: Fitted, kernel: FixedKernel, row: Row) -> Array:
     R = np.sqrt(fitted.weight)
     length = float(np.sqrt(np.sum((row.v / R) ** 2)))
     size = kernel.size + fitted.penalty()
-    products = 2 * fitted.spread * size * length / R
-    return products + 8 * fitted.spread * (np.abs(fitted.y) + abs(row.b))
+    products = fitted.spread * size * length / R
+    return products + fitted.spread * (np.abs(fitted.y) + abs(row.b))
 
 
 def _bounded_objective(
-    fitted: Fitted,
-    kernel: Decomposed,
-    total: Wide,
-    x: Wide,
-    t: Wide,
-    near: Array,
-    rounding: Array,
+    fitted: Fitted, kernel: Decomposed, total: Wide, x: Wide, t: Wide, rounding: Array
 ) -> Measured:
     """The objective on the kernel of eigenvalues divisor - alpha.
 
     Its outputs along an eigenvector are ``divisor x - alpha x``, where the equation
-    holds ``t - alpha x``: near the resonance the second form stands for the first.
+    holds ``t - alpha x``: where the divisor has no bound, the second form is meant.
     """
     alpha = fitted.penalty()
-    safe = total.where(total.high != 0.0, 1.0)
-    divisor = (alpha * alpha / safe).where(near, total)
-    resonant = near & (np.abs(total.high) < 1e-6 * alpha)
-    image = (t - alpha * x).where(resonant, (divisor - alpha) * x)
+    near = np.abs(total.high) < alpha
+    image = t.where(near, total * x) - alpha * x
     off = t - image
     value = float((off * off).sum() + alpha * (x * image).sum())
     R = kernel.root.high

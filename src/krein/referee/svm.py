@@ -125,7 +125,7 @@ def _optimal(
     """Judge a point of a convex problem by its duality gap."""
     box, a, outputs = problem_of(fitted, row, outputs)
     objective = box.objective(a, outputs)
-    gap = box.gap(a, outputs.f, outputs.unsure, claimed)
+    gap = box.gap(a, outputs.f, outputs.unsure, claimed, kernel.primal())
     least = 0.0
     if box.total:
         reach = kernel.size * float(np.sum(a / fitted.weight))

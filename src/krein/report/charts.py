@@ -146,7 +146,7 @@ def interval_chart(
     # Long names leave half to the chart.
     left = min(_LETTER * max(len(row["title"]) for row in rows) + 8.0, 0.5 * _WIDTH)
     right, line = _WIDTH - 58.0, 26.0
-    ends = [end for row in rows for end in row[f"{score}_interval"]]
+    ends = [end for row in rows for end in row[f"{score}_interval"] or [row[score]]]
     margin = 0.04 * ((max(ends) - min(ends)) or abs(max(ends)) or 1.0)
     low, high = min(ends) - margin, max(ends) + margin
     unit = (right - left) / (high - low)
@@ -169,15 +169,19 @@ def interval_chart(
             arrow, anchor = ("\u25c0", "start") if value < low else ("\u25b6", "end")
             mark = _text(x(value), bottom, arrow, "edge", anchor)
         body += _mark(mark, f"{name}: {label} {value:.3f}")
-    return _svg(f"{label}, mean and 95 % interval", body, bottom + 54)
+    shown = "mean and 95 % interval" if rows[0][f"{score}_interval"] else "mean"
+    return _svg(f"{label}, {shown}", body, bottom + 54)
 
 
 def _interval(
     row: dict[str, Any], score: str, label: str, y: float, x: Callable[[float], float]
 ) -> tuple[str, str]:
     """Whisker and mean of one method, and what they say."""
+    tip = f"{row['title']}: {label} {row[score]:.3f}"
+    if row[f"{score}_interval"] is None:  # of a single split
+        return f'<circle cx="{x(row[score]):.1f}" cy="{y}" r="4.5"/>', tip
     a, b = row[f"{score}_interval"]
-    tip = f"{row['title']}: {label} {row[score]:.3f}, 95 % interval {a:.3f} to {b:.3f}"
+    tip += f", 95 % interval {a:.3f} to {b:.3f}"
     body = _rect(x(a), y - 10, max(x(b) - x(a), 6), 20, "reach")
     body += _line(x(a), y, x(b), y, "whisker")
     body += f'<circle cx="{x(row[score]):.1f}" cy="{y}" r="4.5"/>'

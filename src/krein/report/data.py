@@ -19,8 +19,8 @@ from sklearn.pipeline import make_pipeline
 
 import krein
 from krein.arrays import Array
-from krein.comparison import sentences
 from krein.diagnostics import diagnose
+from krein.verdicts import sentences
 from krein.words import digits
 
 _SHOWN = 20  # items in a table

@@ -14,10 +14,10 @@ import numpy as np
 
 import krein
 from krein.arrays import Array
-from krein.comparison.sentences import demo_finding
 from krein.report.data import Case
 from krein.report.render import render, words
 from krein.store.files import atomic_write
+from krein.verdicts.sentences import demo_finding
 from krein.words import progress_bar
 
 # The quick ones: the demo has to end within 15 seconds on two processors.

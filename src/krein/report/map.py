@@ -41,6 +41,11 @@ def render_map(found: dict[str, Any]) -> str:
         "facts_rows": facts_rows(found["facts"]),
         "scree": spectrum_chart(found["eigenvalues"], None),
     }
-    body = fill("map.html", found | {"hidden_items": hidden, "below": below}, **parts)
+    about = found | {
+        "hidden_items": hidden,
+        "below": below,
+        "about_facts": said["facts"],
+    }
+    body = fill("map.html", about, **parts)
     title = f"krein: {found['title']}"
     return page(body, title=title, headline=found["finding"], intro=said["intro"])

@@ -15,12 +15,12 @@ from typing import Any
 import numpy as np
 
 import krein
-from krein.comparison.sentences import say
 from krein.report import charts
 from krein.report.data import Case, machine, mistakes, recipe
 from krein.spectrum.decomposition import Spectrum
 from krein.store.files import atomic_write, check_writable
 from krein.store.shared_work import is_sharing, shared_work
+from krein.verdicts.sentences import say
 from krein.words import digits, seconds_in_words
 
 _FEW_CLASSES = 12
@@ -185,6 +185,8 @@ def _texts(case: Case, index: int) -> dict[str, Any]:
         "band": band,
         "label": comparison.deciding.title,
         "about_p": comparison.about_p,
+        "about_best": comparison.about_best,
+        "intervals": comparison.about_intervals,
         "positive": case.diagnosis.signature[0],
         "negative": case.diagnosis.signature[1],
         **words()[comparison.task],

@@ -16,9 +16,10 @@ from operator import call
 from typing import Any
 
 import numpy as np
+from sklearn.base import is_classifier
 from sklearn.utils.validation import check_is_fitted
 
-from krein.arrays import Array, parse_bytes, require_memory
+from krein.arrays import LANDMARK_MODELS, Array, parse_bytes, require_memory
 from krein.items import LazyRows, take
 from krein.scale.client import (
     as_client,
@@ -69,12 +70,14 @@ def fit(
     store : path-like, optional
         Working folder, new or of an earlier run on the same items, landmarks and
         kernel; it belongs to one run at a time. With a cluster all workers must see
-        it. Its size is 16 n m bytes. By default a temporary folder, removed at the
-        end: an interrupted run starts anew then.
+        it. Its size is at least 8 n m bytes and at most 17.6 n m, less what fits into
+        `memory`. By default a temporary folder, removed at the end: an interrupted run
+        starts anew then.
     sample_weight : array-like of shape (n,), optional
         As in the estimator's `fit`.
     memory : str or int
-        What training may use beside X, e.g. ``"2GB"`` or bytes; sets the tile size.
+        What training may use beside X, e.g. ``"2GB"``, ``"2GiB"`` or bytes; sets the
+        tile size and how much need not be read from disk again.
     client : dask.distributed.Client or "local", optional
         Compute on its workers; ``"local"`` starts one for the time of the call. By
         default the current client, if there is one.
@@ -111,8 +114,10 @@ def fit(
         if store is None:
             store, key = stack.enter_context(tempfile.TemporaryDirectory()), "one run"
         stack.enter_context(locked(store))
-        stack.enter_context(blocks_made_by(stored_columns(store, budget, running, key)))
         y, sample_weight = _in_memory(y), _in_memory(sample_weight)
+        n_rows = _rows_of_model(estimator, y)
+        columns = stored_columns(store, budget, running, key, n_rows)
+        stack.enter_context(blocks_made_by(columns))
         items = LazyRows(X, computed_by(running)) if _is_lazy(X) else X
         estimator.fit(items, y, sample_weight)
     if _is_lazy(X) and hasattr(X, "columns"):
@@ -124,12 +129,26 @@ def _is_lazy(X: Any) -> bool:
     return hasattr(X, "__dask_graph__")
 
 
+def _rows_of_model(model: Any, y: Any) -> int:
+    """One row for two classes or for numbers, else one for each class."""
+    if not is_classifier(model):
+        return 1
+    n_classes = len(set(np.asarray(y).ravel().tolist()))
+    return 1 if n_classes <= 2 else n_classes
+
+
 def _in_memory(y: Any) -> Any:
     return y.compute() if _is_lazy(y) else y
 
 
 def _check_estimator(model: Any, X: Any, sample_weight: Any) -> None:
-    approximation = getattr(model, "approximation", None)
+    if not hasattr(model, "approximation"):
+        raise ValueError(
+            f"{type(model).__name__} takes no landmarks, which fit at scale needs; "
+            f"{LANDMARK_MODELS} do, with approximation=KreinNystroem(n_components=..., "
+            "random_state=0)"
+        )
+    approximation = model.approximation
     if approximation is None:
         needed = "approximation=KreinNystroem(n_components=..., random_state=0)"
         raise ValueError(f"estimator={model!r} has no approximation; pass {needed}")
@@ -246,7 +265,7 @@ def _small(model: Any) -> Any:
     small = copy.copy(model)
     if model.kernel != "precomputed" and hasattr(model, "support_"):
         small.X_fit_ = model._support_items()
-        small.dual_coef_ = model.dual_coef_[:, model.support_]
+        small.dual_coef_ = model._support_coef
         small.support_ = np.arange(model.support_.size)
-        vars(small).pop("alpha_", None)
+        vars(small).pop("_alpha", None)
     return small

@@ -9,20 +9,22 @@ working on. Sums run along the same tree whoever computes.
 from __future__ import annotations
 
 import os
+import weakref
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 import krein
-from krein.arrays import Array
+from krein.arrays import Array, size_in_words
 from krein.items import LazyRows, take
 from krein.scale.client import gathered, map_in_order
 from krein.similarity.matrix import Similarities, evaluate
 from krein.similarity.tiles import TiledMatrix, row_slices
 from krein.store.blocks import BlockStore, Tiling
+from krein.store.files import require_disk
 from krein.store.fingerprint import fingerprint
 from krein.threads import in_job
 
@@ -32,13 +34,19 @@ from krein.threads import in_job
 _PER_TILE_ENTRY = 5
 _PER_ITEM = 30
 _PER_LANDMARK_PAIR = 12
+# Bytes for each item and row of the model, where no variable lies on a bound.
+_PER_VARIABLE = 8.25
+# Of the features a machine passes over a share most often: that near the margin.
+_NEAR = 0.2
+# On disk: the block, the features made of it, and the items near the margin.
+_ON_DISK = 2.0 + _NEAR
 # Enough tiles for many workers and for a cheap restart. Their size must not depend on
 # the workers there are: a run may be taken up by others.
 _TILES = 64
 _KEY_ROWS = 8192  # items looked at at a time when the key is made
 
 
-def rows_that_fit(n: int, m: int, memory: int) -> int:
+def rows_that_fit(n: int, m: int, memory: int, n_rows: int = 1) -> int:
     """Rows of a tile such that training stays within `memory` bytes.
 
     Parameters
@@ -47,21 +55,56 @@ def rows_that_fit(n: int, m: int, memory: int) -> int:
         Items and landmarks.
     memory : int
         Bytes that training may use beside what the caller holds.
+    n_rows : int
+        Rows of the model: one, or the number of classes.
 
     Returns
     -------
     int
     """
-    fixed = 8 * (_PER_ITEM * n + _PER_LANDMARK_PAIR * m * m)
+    fixed = _fixed_bytes(n, m, n_rows)
     rows = (memory - fixed) // (8 * _PER_TILE_ENTRY * m)
     fewest = min(n, max(m, 256))
     if rows < fewest:
         least = fixed + 8 * _PER_TILE_ENTRY * m * fewest
+        classes = f", {m} landmarks and {n_rows} classes" if n_rows > 1 else ""
         raise ValueError(
-            f"memory={memory / 1e6:.0f} MB is too little for {n} items and {m} "
-            f"landmarks: at least {least / 1e6:.0f} MB are needed"
+            f"memory={size_in_words(memory)} is too little for {n} items"
+            f"{classes or f' and {m} landmarks'}: at least "
+            f"{size_in_words(1.01 * least)} are needed"
         )
     return int(min(rows, max(32, -(-n // _TILES))))
+
+
+def _fixed_bytes(n: int, m: int, n_rows: int) -> int:
+    """What training holds whatever the size of a tile is."""
+    vectors = 8 * (_PER_ITEM * n + _PER_LANDMARK_PAIR * m * m)
+    return vectors + round(_PER_VARIABLE * n_rows * n)
+
+
+class Spare:
+    """Memory that is left for tiles, which then need not be read from disk.
+
+    Parameters
+    ----------
+    n_bytes : int
+        How much there is.
+    reserved : int
+        How much of it is for tiles that are read most often.
+    """
+
+    def __init__(self, n_bytes: int, reserved: int) -> None:
+        self.left, self.reserved = n_bytes, reserved
+
+    def take(self, n_bytes: int, *, often: bool) -> bool:
+        """Take memory for a tile, if there is enough."""
+        fits = self.left - n_bytes >= (0 if often else self.reserved)
+        self.left -= n_bytes if fits else 0
+        return fits
+
+    def give_back(self, tiles: dict[int, Array]) -> None:
+        """Take back what tiles used."""
+        self.left += sum(tile.nbytes for tile in tiles.values())
 
 
 def work_key(source: Similarities, landmarks: Any) -> str:
@@ -83,20 +126,47 @@ class StoredTiles(TiledMatrix):
         Where the tiles lie.
     compute : callable
         ``compute(tile) -> ndarray``, the numbers of a tile.
+    spare : Spare
+        Memory for tiles that are made of others: what fits is never written.
+    kept : {"never", "where it fits", "first"}
+        Which tiles stay in memory.
     """
 
-    def __init__(self, store: BlockStore, compute: Callable[[int], Array]) -> None:
+    def __init__(
+        self,
+        store: BlockStore,
+        compute: Callable[[int], Array],
+        spare: Spare,
+        kept: Literal["never", "where it fits", "first"] = "never",
+    ) -> None:
         self.store = store
         self.compute = compute
+        self.spare = spare
+        self.kept = kept
         self.shape = store.tiling.shape
+        self._tiles: dict[int, Array] = {}
+        weakref.finalize(self, spare.give_back, self._tiles)
 
     def tile(self, tile: int) -> Array:
         """Numbers of one tile; computed if they are not there or damaged."""
+        numbers = self._tiles.get(tile)
+        if numbers is not None:
+            return numbers
         numbers = self.store.read(tile)
+        computed = numbers is None
         if numbers is None:
             numbers = self.compute(tile)
+        if self._stays(numbers):
+            self._tiles[tile] = numbers
+        elif computed:
             self.store.write(tile, numbers)
         return numbers
+
+    def _stays(self, numbers: Array) -> bool:
+        """Whether a tile is kept in memory."""
+        if self.kept == "never":
+            return False
+        return self.spare.take(numbers.nbytes, often=self.kept == "first")
 
     def tiles(self) -> Iterator[tuple[slice, Array]]:
         """Yield (rows, tile) in order of the rows."""
@@ -113,14 +183,18 @@ class StoredTiles(TiledMatrix):
         return out
 
     def mapped(self, projection: Array) -> StoredTiles:
-        """Return ``A @ projection`` in a store beside this one, for this process."""
+        """Return ``A @ projection``, in memory or a store beside this one."""
         store = self._beside("features", self.shape[0], projection.shape[1], projection)
-        return StoredTiles(store, lambda i: self.tile(i) @ projection)
+        return StoredTiles(
+            store, lambda i: self.tile(i) @ projection, self.spare, "where it fits"
+        )
 
     def part(self, indices: np.ndarray) -> StoredTiles:
-        """Return the rows at `indices` in a store beside this one; one at a time."""
+        """Return rows, in memory or a store beside this one; one part at a time."""
         store = self._beside("part", indices.size, self.shape[1], indices)
-        return StoredTiles(store, lambda i: self.rows(indices[store.blocks[i][0]]))
+        return StoredTiles(
+            store, lambda i: self.rows(indices[store.blocks[i][0]]), self.spare, "first"
+        )
 
     def _beside(self, name: str, n: int, m: int, made_by: np.ndarray) -> BlockStore:
         """Store of an n x m matrix that an array makes of this one."""
@@ -159,7 +233,11 @@ def compute_tile(work: Work, given: tuple[int, Any]) -> None:
 
 
 def stored_columns(
-    folder: str | os.PathLike[str], memory: int, client: Any = None, key: str = ""
+    folder: str | os.PathLike[str],
+    memory: int,
+    client: Any = None,
+    key: str = "",
+    n_rows: int = 1,
 ) -> Callable[[Similarities, np.ndarray], StoredTiles]:
     """How landmark blocks are made in a store, by workers where there is a client.
 
@@ -174,6 +252,8 @@ def stored_columns(
     key : str
         What the block is computed from, where nobody will take it up again; made from
         the contents of everything by default.
+    n_rows : int
+        Rows of the model that will be trained: one, or the number of classes.
 
     Returns
     -------
@@ -183,8 +263,12 @@ def stored_columns(
 
     def columns_of(source: Similarities, landmarks: np.ndarray) -> StoredTiles:
         n, m = source.n, landmarks.size
-        tiling = Tiling(n, m, rows_that_fit(n, m, memory), symmetric=False, width=m)
+        size = rows_that_fit(n, m, memory, n_rows)
+        tiling = Tiling(n, m, size, symmetric=False, width=m)
         place = Path(folder).absolute() / "block"
+        left = memory - _fixed_bytes(n, m, n_rows) - 8 * _PER_TILE_ENTRY * m * size
+        spare = Spare(left, round(8 * _NEAR * n * m))
+        _require_disk(place.parent, n, m, left)
         by_position = source.kernel is None
         right = landmarks if by_position else take(source.items, landmarks)
         store = BlockStore(place, tiling, key or work_key(source, right))
@@ -192,9 +276,19 @@ def stored_columns(
         # Copying is all the work on a matrix that lies here.
         _fill(work, source.items, None if by_position else client)
         rows = [rows for rows, _ in store.blocks]
-        return StoredTiles(store, lambda i: work.numbers(take(source.items, rows[i])))
+        return StoredTiles(
+            store, lambda i: work.numbers(take(source.items, rows[i])), spare
+        )
 
     return columns_of
+
+
+def _require_disk(folder: Path, n: int, m: int, in_memory: int) -> None:
+    """Refuse a folder on a disk that would be full before the work is done."""
+    there = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+    needed = 8 * n * m + max(0.0, 8 * (_ON_DISK - 1.0) * n * m - in_memory)
+    what = f"training on {n} items and {m} landmarks"
+    require_disk(folder, needed - there, what)
 
 
 def _fill(work: Work, items: Any, client: Any) -> None:

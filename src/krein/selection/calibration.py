@@ -15,17 +15,18 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy.special import expit, softmax
+from scipy.special import expit, logit, softmax
 
 from krein.arrays import Array
 from krein.selection.folds import inner_folds
 from krein.selection.search import out_of_fold
 from krein.sklearn_internals import platt_sigmoid
-from krein.training import Classes, Training
+from krein.training import Classes, Training, as_labels
 
 _STEPS = 50
 _LEAST = 1e-6  # b of scores that point the wrong way, in units of the largest score
 _TINY = 1e-300
+_TILT = 1e-9  # by which a predicted class is above those it shares with
 
 
 def sigmoid_calibration(
@@ -67,20 +68,68 @@ def fit_sigmoids(
 
 
 def sigmoid_probabilities(scores: Array, slope: Array, offset: Array) -> Array:
-    """Class probabilities (n, n_classes) from one-vs-rest scores (n, n_rows)."""
+    """Class probabilities (n, n_classes) from one-vs-rest scores (n, n_rows).
+
+    The predicted class, of the highest score, is the most probable one.
+    """
     positive = expit(scores * slope + offset)
     if positive.shape[1] == 1:
-        return np.hstack([1.0 - positive, positive])
+        return with_highest(np.hstack([1.0 - positive, positive]), scores)
     total = positive.sum(axis=1, keepdims=True)
-    return np.where(
-        total > 0, positive / np.where(total > 0, total, 1.0), 1.0 / positive.shape[1]
-    )
+    equal = 1.0 / positive.shape[1]
+    found = np.where(total > 0, positive / np.where(total > 0, total, 1.0), equal)
+    return with_highest(found, scores)
+
+
+def with_highest(probabilities: Array, scores: Array) -> Array:
+    """Return probabilities whose highest one is that of the predicted class.
+
+    A sigmoid may move the place where two classes are equally probable away from
+    where the prediction changes. Items in between would be predicted as one class and
+    said to be of another. Their predicted class, and the classes said to be more
+    probable, share their probabilities equally: of all probabilities that agree with
+    the prediction these are the nearest (in the sum of squares).
+
+    Parameters
+    ----------
+    probabilities : ndarray of shape (n, n_classes)
+        Rows that sum to 1.
+    scores : ndarray of shape (n, n_rows)
+        Decision values that predict; one row for two classes.
+    """
+    n_classes = probabilities.shape[1]
+    predicted = as_labels(scores, np.arange(n_classes))
+    wrong = np.flatnonzero(probabilities.argmax(axis=1) != predicted)
+    found = probabilities.copy()
+    for i in wrong:
+        found[i] = _pooled(probabilities[i], int(predicted[i]))
+    return found
+
+
+def _pooled(row: Array, predicted: int) -> Array:
+    """Share what the predicted class and all above it have; it gets a little more."""
+    order = [k for k in np.argsort(-row, kind="stable") if k != predicted]
+    pool, total = [predicted], float(row[predicted])
+    for k in order:
+        if row[k] * len(pool) < total:
+            break
+        pool.append(k)
+        total += float(row[k])
+    share = total / len(pool)
+    new = row.copy()
+    new[pool] = share * (1.0 - _TILT)
+    new[predicted] = share * (1.0 + _TILT * (len(pool) - 1))
+    return new
 
 
 def fit_sigmoid(
     scores: Array, positive: np.ndarray, weight: Array | None = None
 ) -> tuple[float, float]:
-    """Platt's sigmoid ``1 / (1 + exp(-(a s + b)))`` with his smoothed targets.
+    """Platt's sigmoid ``1 / (1 + exp(-(a s + b)))`` with his smoothed targets, a >= 0.
+
+    Where the best slope is negative (scores that predict worse than by chance) it is
+    0, and the probability the same for all items: a high score never makes its class
+    less probable.
 
     Parameters
     ----------
@@ -102,7 +151,18 @@ def fit_sigmoid(
     """
     scale = float(np.abs(scores).max()) or 1.0
     slope, offset = platt_sigmoid(scores / scale, positive.astype(np.float64), weight)
+    if slope > 0.0:
+        return 0.0, _constant(positive, weight)
     return -slope / scale, -offset
+
+
+def _constant(positive: np.ndarray, weight: Array | None) -> float:
+    """Offset of the best sigmoid of slope 0 for Platt's smoothed targets."""
+    weight = np.ones(positive.size) if weight is None else weight
+    members = float(weight[positive].sum())
+    others = float(weight[~positive].sum())
+    target = members * (members + 1.0) / (members + 2.0) + others / (others + 2.0)
+    return float(logit(target / (members + others)))
 
 
 # --------------------------------------------------------------------- prediction sets
@@ -136,12 +196,12 @@ def conformity(
 def thresholds(table: Array, n_classes: int, coverage: float) -> Array:
     """Least probability with which each class enters a set.
 
-    In the order of falling own probability, the threshold is at place ``coverage n`` of
-    the n items of a class, between two items by interpolation. (Split-conformal has
-    n + 1, for a model that is the same for old and new items. Here new items meet a
-    model that knows a quarter more items than those of the folds, and n + 1 covers too
-    much: benchmarks/prediction_sets.py.) A class of so few items that ``coverage (n +
-    1)`` is more than n enters every set: minus infinity.
+    In the order of falling own probability, the threshold is at place ``coverage (n +
+    1)`` of the n items of a class, between two items by interpolation, as in
+    split-conformal prediction. (A proof would need a model that is the same for old and
+    new items; here the items were judged by the models of the folds, and what is
+    covered is measured: benchmarks/chance.py.) A class of so few items that this place
+    is beyond the last one enters every set: minus infinity.
 
     Parameters
     ----------
@@ -158,15 +218,21 @@ def thresholds(table: Array, n_classes: int, coverage: float) -> Array:
     """
     found = np.full(n_classes, -np.inf)
     for k in range(n_classes):
-        _, own, weight = table[table[:, 0] == k].T
-        order = np.argsort(-own, kind="stable")
-        last = np.cumsum(weight[order])  # the places that repeated items take
-        first = np.minimum(last - weight[order] + 1.0, last)
-        total = float(weight.sum())
-        if coverage * (total + 1.0) <= total:
-            places = np.column_stack([first, last]).ravel()
-            found[k] = np.interp(coverage * total, places, np.repeat(own[order], 2))
+        found[k] = threshold(table[table[:, 0] == k], coverage)
     return found
+
+
+def threshold(table: Array, coverage: float) -> float:
+    """Return the same for the items of a table, whatever their class."""
+    _, own, weight = table.T
+    order = np.argsort(-own, kind="stable")
+    last = np.cumsum(weight[order])  # the places that repeated items take
+    first = np.minimum(last - weight[order] + 1.0, last)
+    total, place = float(weight.sum()), coverage * (float(weight.sum()) + 1.0)
+    if place > total:
+        return -np.inf
+    places = np.column_stack([first, last]).ravel()
+    return float(np.interp(place, places, np.repeat(own[order], 2)))
 
 
 # ----------------------------------------------------------------------- temperatures

@@ -218,14 +218,19 @@ def score(name: str, y: Array, predicted: Array, values: Array, proba: Any) -> f
     if name == "balanced_accuracy":
         return float(np.mean([np.mean(predicted[y == k] == k) for k in np.unique(y)]))
     if name == "neg_log_loss":
-        eps = np.finfo(float).eps
-        chosen = proba[np.arange(y.size), y]
-        return float(np.mean(np.log(np.clip(chosen, eps, 1 - eps))))
+        return -float(np.mean(log_losses(y, proba)))
     if name == "roc_auc":
         return _area(y, values)
     if name == "neg_mean_absolute_error":
         return -float(np.abs(y - predicted).mean())
     return float(r2_score(y, predicted))
+
+
+def log_losses(y: np.ndarray, proba: Array) -> Array:
+    """Minus the logarithm of the probability of the true class, of each item."""
+    eps = float(np.finfo(float).eps)
+    own = proba[np.arange(y.size), y]
+    return -np.log(np.clip(own, eps, 1.0 - eps))
 
 
 def _area(codes: np.ndarray, values: Array) -> float:

@@ -108,9 +108,12 @@ class Conversion:
             "max": "largest distance - d",
         }[self.similarity]
 
-    def settle(self, D: Array) -> SettledConversion:
-        """Take what the form needs from distances (n, n) of training items."""
-        gamma = gamma_of(self.gamma, D, self.similarity)
+    def settle(self, D: Array, median: float | None = None) -> SettledConversion:
+        """Take what the form needs from distances (n, n) of training items.
+
+        `median` is their median distance, where it is known already.
+        """
+        gamma = gamma_of(self.gamma, D, self.similarity, median)
         if self.similarity == "centred":
             means = np.mean(D**2, axis=1)
             return SettledConversion(self.similarity, gamma, squared_means=means)
@@ -225,7 +228,9 @@ def median_multiple(word: object) -> float | None:
     return width if width > 0.0 else None
 
 
-def gamma_of(gamma: float | str, D: Array, similarity: str) -> float:
+def gamma_of(
+    gamma: float | str, D: Array, similarity: str, median: float | None = None
+) -> float:
     """Return gamma as a number, a width settled on training distances D."""
     check_gamma(gamma, similarity)
     width = median_multiple(gamma)
@@ -233,11 +238,14 @@ def gamma_of(gamma: float | str, D: Array, similarity: str) -> float:
         return float(gamma)
     if similarity in FITTED:  # a factor does not change the shape of the matrix
         return 1.0
-    return median_gamma(D, similarity, width)
+    return median_gamma(D, similarity, width, median)
 
 
 def median_gamma(
-    D: Array, similarity: str = "exponential", width: float = 1.0
+    D: Array,
+    similarity: str = "exponential",
+    width: float = 1.0,
+    median: float | None = None,
 ) -> float:
     """Return 1 / (width median distance); 1 / (2 (width median)^2) for a Gaussian.
 
@@ -249,8 +257,10 @@ def median_gamma(
         The form that gamma is for.
     width : float
         In medians.
+    median : float, optional
+        Of D, where it is known already.
     """
-    middle = width * median_distance(D)
+    middle = width * (median_distance(D) if median is None else median)
     return 0.5 / middle**2 if similarity == "gaussian" else 1.0 / middle
 
 
@@ -263,14 +273,16 @@ def median_distance(D: Array) -> float:
     new = distinct_items(D)
     if new.size < len(D):
         D = D[np.ix_(new, new)]
-    pairs = D[np.triu_indices_from(D, k=1)]
+    pairs = D[np.tri(len(D), k=-1, dtype=bool)]
     pairs = pairs[pairs > 0]
     return float(np.median(pairs)) if pairs.size else 1.0
 
 
 def distinct_items(D: Array) -> np.ndarray:
     """Positions of the items that are not at distance 0 from an earlier one."""
-    return np.flatnonzero(~np.tril(D == 0, k=-1).any(axis=1))
+    copies = D == 0
+    copies &= np.tri(len(D), k=-1, dtype=bool)
+    return np.flatnonzero(~copies.any(axis=1))
 
 
 def local_scales(D: Array, neighbors: int = NEIGHBORS) -> Array:

@@ -14,7 +14,7 @@ the landmarks would not.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -192,7 +192,7 @@ class LowRank(Matrix):
         Up to some thousand items their kernel is formed too, so that the solution does
         not depend on whether landmarks were used.
         """
-        sizes = self._sizes(as_fix(method), t)
+        sizes = self.sizes(as_fix(method), t)
         features, projection = self.features(sizes)
         F = features.array
         small = F is not None and self.shape[0] <= DENSE_ITEMS
@@ -201,7 +201,7 @@ class LowRank(Matrix):
             features=features, projection=projection,
         )  # fmt: skip
 
-    def _sizes(self, method: Fix, t: float) -> Array:
+    def sizes(self, method: Fix, t: float) -> Array:
         """Transformed eigenvalues, none negative."""
         if not method.has_low_rank_form:
             known = sorted(name for name, m in FIXES.items() if m.has_low_rank_form)
@@ -250,6 +250,25 @@ class LowRank(Matrix):
         basis = self.basis @ (Vt[kept].T / s[kept]) @ B[:, nonzero]
         return LowRank(columns, basis, values[nonzero], weight)
 
+    def lowest_eigenvalue(
+        self, weight: Array | None = None, atol: float = 0.0
+    ) -> float:
+        """Smallest eigenvalue with the weights of the fit; 0 if none is negative."""
+        return float(self.eigenvalues.min(initial=0.0))
+
+    def diagonal(self) -> Array:
+        """Approximate similarities of the items to themselves."""
+        tiles = (tile @ self.basis for _, tile in self.columns.tiles())
+        return np.concatenate([tile**2 @ self.eigenvalues for tile in tiles])
+
+    def operand(self) -> Factored:
+        """Return its eigenvectors in tiles: products are two passes over them."""
+        return Factored(self.columns.mapped(self.basis), self.eigenvalues, self.basis)
+
+    def flipped(self) -> LowRank:
+        """Return the approximation with the absolute values of its eigenvalues."""
+        return replace(self, eigenvalues=np.abs(self.eigenvalues))
+
     def block(self, rows: Any, columns: Any) -> Array:
         """Approximate similarities of the items `rows` to the items `columns`."""
         left, right = self._coordinates(rows), self._coordinates(columns)
@@ -277,6 +296,49 @@ class LowRank(Matrix):
     def __matmul__(self, v: Array) -> Array:
         """Product of the (unweighted) approximation with a vector or a block."""
         return self.columns @ self.to_raw(v)
+
+
+@dataclass(frozen=True)
+class Factored:
+    """The product ``U diag(l) U'``, U in tiles with columns of length one.
+
+    Attributes
+    ----------
+    vectors : TiledMatrix of shape (n, r)
+        U, orthonormal with the weights of the fit.
+    values : ndarray of shape (r,)
+        l.
+    basis : ndarray of shape (m, r)
+        What makes U of the similarities to the landmarks.
+    """
+
+    vectors: TiledMatrix
+    values: Array
+    basis: Array
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(n, n)."""
+        return self.vectors.shape[0], self.vectors.shape[0]
+
+    def __matmul__(self, v: Array) -> Array:
+        """Product with a vector or a block of columns."""
+        return self.vectors @ self.inner(v)
+
+    def inner(self, v: Array) -> Array:
+        """Return ``diag(l) U'v``."""
+        return rescale(self.vectors.transpose_dot(v), self.values)
+
+    def to_landmarks(self, v: Array) -> Array:
+        """Coefficients on the landmarks of the function with coefficients v on all."""
+        return self.basis @ self.inner(v)
+
+    def product_and_error(self, v: Array) -> tuple[Array, Array]:
+        """Product with v, and a bound on its rounding errors."""
+        w = self.inner(v)
+        of_sums, of_products = self.vectors.errors(v, w)
+        further = self.vectors.magnitude(rescale(of_sums, np.abs(self.values)))
+        return self.vectors @ w, of_products + further
 
 
 def _fitted_core(A: Array, sample: Sample, n: int, root: Array | None) -> Array:

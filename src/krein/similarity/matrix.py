@@ -12,10 +12,15 @@ import numpy as np
 from krein.arrays import Array, real_numbers
 from krein.items import take
 from krein.sklearn_internals import num_samples
-from krein.spectrum.decomposition import Spectrum, lowest_eigenvalue
-from krein.spectrum.fixed_kernel import FixedKernel, by_spectrum
+from krein.spectrum.decomposition import Spectrum, lowest_eigenvalue, rescale
+from krein.spectrum.fixed_kernel import (
+    FixedKernel,
+    by_spectrum,
+    rounding_of_eigenvalues,
+)
 from krein.spectrum.fixes import as_fix
 from krein.store.shared_work import can_change, digest, once
+from krein.validation import refuse_mask
 
 
 class Matrix(ABC):
@@ -103,8 +108,19 @@ class Matrix(ABC):
             return FixedKernel(self, weight=weight, psd=bool(record.psd))
         if record.needs == "smallest":
             shift = -self.lowest_eigenvalue(weight)
-            return FixedKernel(self, shift=shift, weight=weight, psd=bool(record.psd))
+            return FixedKernel(
+                self, shift=shift, weight=weight, psd=bool(record.psd),
+                spread=self._rounding_of_shift(shift, weight),
+            )  # fmt: skip
         return by_spectrum(self, record, self.spectrum(weight), t)
+
+    def _rounding_of_shift(self, shift: float, weight: Array | None) -> float:
+        if shift == 0.0:
+            return 0.0
+        K = self.dense()
+        if weight is not None:
+            K = rescale(rescale(K, np.sqrt(weight)).T, np.sqrt(weight))
+        return rounding_of_eigenvalues(float(np.linalg.norm(K)), K.shape[0])
 
     # ------------------------------------------------------------------- prediction
 
@@ -268,6 +284,8 @@ class Views(Matrix):
 
 def as_views(X: Any) -> Views:
     """Views of a stack of shape (n, m, n_kernels) or of a list of matrices."""
+    for K in X if isinstance(X, list | tuple) else [X]:
+        refuse_mask(K, "X")
     if isinstance(X, list | tuple):
         parts: Sequence[Array] = [np.asarray(K, dtype=np.float64) for K in X]
     else:

@@ -170,7 +170,7 @@ def check_sparse_similarity(
     worst = float(abs(K - K.T).max()) if K.nnz else 0.0
     if worst > ROUNDING * largest:
         raise ValueError(
-            f"{name} is not symmetric: the largest |{name}[i, j] - {name}[j, i]| is "
+            f"{name} is not symmetric: the two directions of a pair differ by up to "
             f"{worst:.3g}, with entries up to {largest:.3g}. Hits have a direction: "
             "HitSimilarity makes a symmetric similarity of them; symmetrize=True takes "
             "the mean of both, an absent one counted as 0"

@@ -115,7 +115,7 @@ class TiledMatrix(ABC):
         depth = 2.0 + np.log2(1.0 + n / _SUMMED_ROWS)
         of_sums = _EPS * (2.0 + np.sqrt(min(n, _SUMMED_ROWS)) + depth)
         of_products = _EPS * (2.0 + np.sqrt(m))
-        outputs = np.empty(n)
+        outputs = np.empty((n, *w.shape[1:]))
         size, weights = np.abs(v), np.abs(w)
 
         def sums() -> Iterator[Array]:
@@ -125,6 +125,11 @@ class TiledMatrix(ABC):
                 yield positive.T @ size[rows]
 
         return of_sums * tree_reduce(sums(), np.add), of_products * outputs
+
+    def magnitude(self, w: Array) -> Array:
+        """Return ``|A| |w|``."""
+        weights = np.abs(w)
+        return np.concatenate([np.abs(tile) @ weights for _, tile in self.tiles()])
 
     def gram(self, weight: Array, target: Array) -> Array:
         """Return ``[A 1 target]' diag(weight) [A 1 target]``, weights not negative.

@@ -42,6 +42,9 @@ from krein.store.fingerprint import fingerprint
 from krein.store.shared_work import digest, once
 
 _EPS = float(np.finfo(np.float64).eps)
+# Eigenpairs are those of a matrix that far away, in units of eps max|l|: at most 11 was
+# seen in 40 digits, products with the eigenvectors included.
+_BACKWARD = 16.0
 # Up to this many items a kernel is formed and solved to rounding, so that results do
 # not depend on whether the similarity was given as a sparse array or by landmarks.
 DENSE_ITEMS = 2000
@@ -81,6 +84,9 @@ class FixedKernel:
         No eigenvalue of K~ is below -slack, so that a gap can be certified.
     slack : float
         How far below zero an eigenvalue of K~ can be at most; counted into the gap.
+    spread : float
+        How far K~ may be from that of exact arithmetic, since eigenvalues are known to
+        eps max|l| only: a bound on the entries of ``R (K~ - exact) R u`` for |u| = 1.
     ready : ndarray of shape (n, n) or None
         K~, where it was formed on the way.
     features : Features of shape (n, r) or None
@@ -100,6 +106,7 @@ class FixedKernel:
     weight: Array | None = None
     psd: bool = False
     slack: float = 0.0
+    spread: float = 0.0
     ready: Array | None = None
     features: Features | None = None
     projection: Array | None = None
@@ -230,6 +237,17 @@ class FixedKernel:
             out += rescale(along, self.weight, invert=True)
         return out
 
+    def noise(self) -> Array | None:
+        """s, for which ``K~ v`` may be off by ``s_i |s * v|``; None where it is exact.
+
+        It is `spread`, in the form that `krein.machines.svm_dual` asks for.
+        """
+        if self.spread == 0.0:
+            return None
+        n = self._similarity.n
+        root = np.ones(n) if self._root is None else self._root
+        return np.sqrt(self.spread) / root
+
     def norm(self) -> float:
         """Largest eigenvalue of K~ and a tenth more: Lanczos' is from below."""
         n = self._similarity.n
@@ -274,14 +292,45 @@ def by_spectrum(
     target, gain = record.apply(values, spectrum.tolerance, t)
     if record.new_rows == "raw" and record.needs != "spectrum":
         shift = max(0.0, -float(values[0])) if record.needs == "smallest" else 0.0
-        return FixedKernel(source, shift=shift, weight=weight, psd=bool(record.psd))
+        norm = float(np.abs(values).max(initial=0.0)) if shift else 0.0
+        return FixedKernel(
+            source, shift=shift, weight=weight, psd=bool(record.psd),
+            spread=rounding_of_eigenvalues(norm, spectrum.n),
+        )  # fmt: skip
     base, added = _most_of_it(spectrum, target)
     psd = bool(target.min(initial=0.0) >= 0.0)
     keep = 1.0 if record.new_rows == "raw" else 0.0
     return FixedKernel(
         source, base, keep=keep, vectors=spectrum.eigenvectors, added=added,
         gain=gain - keep, weight=weight, psd=psd,
+        spread=rounding_of_targets(record, spectrum, added, t, base),
     )  # fmt: skip
+
+
+def rounding_of_eigenvalues(norm: float, n: int) -> float:
+    """Error of an entry of a matrix put together from rounded eigenpairs, times u.
+
+    LAPACK's are those of a matrix that is off by a few eps times the largest
+    eigenvalue (`norm`), in every direction alike: |u| = 1 has n entries.
+    """
+    return _BACKWARD * _EPS * norm / float(np.sqrt(max(n, 1)))
+
+
+def rounding_of_targets(
+    record: Fix, spectrum: Spectrum, added: Array, t: float, base: float = 0.0
+) -> float:
+    """As `rounding_of_eigenvalues`, of a kernel that is ``base K`` and what was added.
+
+    Exact arithmetic would not take an eigenvalue for zero.
+    """
+    values = spectrum.eigenvalues
+    step = _BACKWARD * _EPS * float(np.abs(values).max(initial=0.0))
+    off = 0.0
+    for moved in (values - step, values, values + step):
+        with np.errstate(all="ignore"):
+            exact = record.target(moved, 0.0, t) - base * moved
+        off = max(off, float(np.abs(exact - added).max(initial=0.0)))
+    return off / float(np.sqrt(max(spectrum.n, 1))) if np.isfinite(off) else 0.0
 
 
 def _most_of_it(spectrum: Spectrum, target: Array) -> tuple[float, Array]:

@@ -42,6 +42,7 @@ _DENSE = 4000  # components up to this size are decomposed whole if need be
 _BATCH = 4_000_000  # entries of small components that are decomposed in one go
 _CHANCE, _STEPS, _PROBES = 1e-9, 1000, 5  # of Lanczos' method where factors are large
 _NODES = 60  # of a quadrature
+_ESTIMATED = 1.2  # an estimated number may be so much more than a counted one
 _SHIFTS = (1e-11, 1e-10, 1e-9, 1e-8, 1e-7, 1e-6)
 _UNIT = float(np.finfo(np.float64).eps) / 2
 
@@ -170,6 +171,9 @@ def _large(
 ) -> _Pairs:
     """Return the eigenpairs of one large component, with a proof where there can be."""
     n = A.shape[0]
+    if n > _DENSE:  # the factors of what is refused may be nearly full
+        most = round(_ESTIMATED * max_rank)
+        _refuse_many(_about_so_many(A, norm), n, most, "about ")
     for relative in _SHIFTS if n <= _LARGE else ():
         shift = max(relative * norm, zero)
         below, above = _inertia(A, shift), _inertia(A, -shift)
@@ -280,7 +284,6 @@ def _unproven(
 ) -> _Pairs:
     """Ask for more and more of the smallest eigenpairs until one is positive."""
     n = A.shape[0]
-    _refuse_many(_about_so_many(A, norm), n, 2 * max_rank, "about ")
     count = 8
     while True:
         values, vectors, residual = _smallest(A, min(count, n - 1), factorise=False)

@@ -11,7 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 from krein.arrays import Array
 from krein.spectrum.repair_newton import FEASIBLE, Point, Problem, infeasible, solve
 from krein.threads import threads_by_size
-from krein.validation import check_similarity
+from krein.validation import check_similarity, refuse_mask
 from krein.words import warn_user
 
 Diagonal = Literal["free", "keep", "unit"]
@@ -161,6 +161,8 @@ def nearest_psd(
     """
     G = check_similarity(K, name="K", symmetrize=None)
     G, n = 0.5 * (G + G.T), len(G)
+    refuse_mask(weight, "weight")
+    refuse_mask(fixed, "fixed")
     w = np.ones(n) if weight is None else np.asarray(weight, dtype=np.float64)
     if w.shape != (n,) or not (np.isfinite(w).all() and (w > 0).all()):
         raise ValueError(f"weight must hold {n} positive numbers")

@@ -15,7 +15,7 @@ import os
 import secrets
 import shutil
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
@@ -112,6 +112,57 @@ def atomic_write(
         raise
     finally:
         temporary.unlink(missing_ok=True)
+
+
+@contextmanager
+def written_together(
+    paths: Sequence[Path], *, overwrite: bool = False
+) -> Iterator[list[Path]]:
+    """Give a place beside each path; all become the paths at the end, or none does.
+
+    For several outputs of one command: where the disk is full at the second, the first
+    is not left behind.
+
+    Parameters
+    ----------
+    paths : sequence of Path
+        Destinations; their folders must exist.
+    overwrite : bool
+        Replace existing files.
+
+    Yields
+    ------
+    list of Path
+        Where to write. What is not written there is not created.
+    """
+    real = [
+        Path(os.path.realpath(path)) if path.is_symlink() else path for path in paths
+    ]
+    if len(set(real)) < len(real):
+        raise ValueError(
+            f"one file is named twice among {[str(path) for path in paths]}; one each"
+        )
+    places = [_temporary(path) for path in real]
+    try:
+        yield places
+        for path in real:
+            check_writable(path, overwrite=overwrite)
+        for place, path in zip(places, real, strict=True):
+            if path.exists():
+                os.chmod(place, stat.S_IMODE(path.stat().st_mode))
+            os.replace(place, path)
+    except OSError as error:
+        shown = {
+            str(place): str(path) for place, path in zip(places, paths, strict=True)
+        }
+        if error.filename in shown:
+            raise type(error)(
+                error.errno, error.strerror, shown[error.filename]
+            ) from error
+        raise
+    finally:
+        for place in places:
+            place.unlink(missing_ok=True)
 
 
 def replace_file(path: Path, *content: bytes | memoryview) -> None:

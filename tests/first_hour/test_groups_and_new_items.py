@@ -1,4 +1,4 @@
-"""Commands on the files that newcomers have: what went wrong in the third round."""
+"""Groups of items, tables of new items, and plain errors, by the command line."""
 
 import json
 
@@ -173,7 +173,9 @@ def test_vectors_with_labels_are_scored_and_predicted(run, tmp_path, points):
     run(*fit, "-o", "m.krein")
     scored = run("predict", "m.krein", file, "--label-column", "species", "--json")
     assert json.loads(scored.out)["accuracy"] > 0.8
-    assert "--label-column NAME" in run("predict", "m.krein", file, code=2).err
+    by_titles = run("predict", "m.krein", file)
+    assert "by their titles; left out: species" in by_titles.err
+    assert len(by_titles.out.splitlines()) == N + 1
 
 
 def test_nearest_items_of_a_spline_are_near(run, tmp_path, points):
@@ -209,7 +211,7 @@ def test_numbers_have_no_probabilities(run, tmp_path, points):
     write_table(tmp_path / "numbers.csv", ["name", "value"], rows)
     run("fit", "K.csv", "--labels", "numbers.csv", "-o", "m.krein")
     said = run("predict", "m.krein", "new.csv", "--proba", code=2).err
-    assert "SpectrumSVRCV, for which there is no --proba" in said
+    assert "Regressor, for which there is no --proba" in said
     assert "krein fit --proba" not in said
 
 

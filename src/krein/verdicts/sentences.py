@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
-from krein.comparison.reasons import (
+from krein.verdicts.reasons import (
     Baseline,
     Fix,
     Higher,
@@ -110,6 +110,12 @@ SENTENCES = {
         "Holm for the number of tests. Above 0.05 the two cannot be told apart."
     ),
     "p, none": "Few splits cannot prove any difference: p-values are left out.",
+    "optimism": (
+        "The highest of {number} scores flatters, because it was chosen: {highest}. "
+        "Corrected for the choice by the bootstrap, the {score} is {corrected}."
+    ),
+    "intervals": "Means with 95 % intervals, widened for overlapping training sets.",
+    "intervals, none": "Scores of one split: there are no intervals.",
     # headlines, of at most fifteen words
     "headline": "Use {using}: {score} {mean}",
     "headline, kernel": "{kernel} with {name}",

@@ -1,19 +1,11 @@
 # ruff: noqa: F811  (fixtures of another module)
-"""What newcomers' files got wrong without a word, fourth round: the command line."""
+"""Lists of distances in long form, and tables of new items by their titles."""
 
 import numpy as np
 import pytest
 
 from tests.first_hour.conftest import write_table
-from tests.first_hour.test_second_round import (  # noqa: F401
-    NAMES,
-    N,
-    here,
-    points,
-    run,
-    similarity,
-    square,
-)
+from tests.first_hour.folder import NAMES, N, here, points, run, similarity, square  # noqa: F401
 
 QUICK = ("--methods", "clip", "--folds", "3")
 

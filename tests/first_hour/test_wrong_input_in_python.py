@@ -1,4 +1,4 @@
-"""What newcomers' files and frames got wrong without a word, fourth round: Python."""
+"""Frames, hits and groups that are wrong without looking so, in Python."""
 
 import numpy as np
 import pandas as pd

@@ -1,0 +1,1 @@
+"""Verdicts of a comparison as records (`reasons`), and their words (`sentences`)."""

@@ -1,0 +1,123 @@
+"""Similarities of any size: counts and bit scores have numbers of 1e4 to 1e8."""
+
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+from krein import (
+    DCSVC,
+    KreinLogisticRegression,
+    KreinSVC,
+    ProxySVC,
+    SpectrumOneClassSVM,
+    SpectrumSVC,
+    SpectrumSVR,
+    check_certificate,
+)
+from tests.reference import digits
+
+
+def similarity(seed, n=60):
+    """Definite for even seeds, tanh with a large negative part for odd ones."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, 4))
+    if seed % 2:
+        K = np.tanh(X @ X.T - 0.5)
+    else:
+        K = np.exp(-0.3 * np.abs(X[:, None] - X).sum(axis=2))
+    y = np.where(X[:, 0] + rng.standard_normal(n) > 0, 1, -1)
+    return K, y, X[:, 1] + 0.3 * rng.standard_normal(n)
+
+
+@pytest.mark.parametrize("scale", [1e-8, 1e-4, 1e4, 1e6, 1e8])
+@pytest.mark.parametrize(
+    "model",
+    [
+        SpectrumSVC("clip"),
+        SpectrumSVC("flip"),
+        SpectrumSVC("shift"),
+        KreinSVC(),
+        ProxySVC(),
+        SpectrumSVR("clip", C=1e-3),
+        SpectrumOneClassSVM("flip"),
+    ],
+    ids=repr,
+)
+def test_machines_converge_at_any_scale(model, scale):
+    """C = 1 is far beyond all coefficients, or far below; the gap says what is true."""
+    for seed in range(2):
+        K, y, t = similarity(seed)
+        one_class = isinstance(model, SpectrumOneClassSVM)
+        y = t if isinstance(model, SpectrumSVR) else y
+        fitted = clone(model).fit(scale * K, None if one_class else y)
+        assert fitted.result_.status == "converged"
+        assert fitted.result_.certificate.relative <= fitted.tol
+
+
+@pytest.mark.parametrize("scale", [1e2, 1e4, 1e6])
+def test_the_square_of_large_numbers(scale):
+    for seed in range(2):
+        K, y, _ = similarity(seed)
+        model = SpectrumSVC("square").fit(scale * K, y)
+        assert model.result_.status == "converged"
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e2, 1e4, 1e6])
+def test_indefinite_machines_solve_the_conditions_of_their_free_variables(scale):
+    K, y, _ = similarity(1)
+    for model in (SpectrumSVC("none"), DCSVC()):
+        model.fit(scale * K, y)
+        assert model.result_.status == "converged"
+        assert model.result_.certificate.relative <= 1e-12 * max(scale, 1.0) * 10.0
+
+
+@pytest.mark.parametrize("scale", [1e4, 1e6, 1e8])
+def test_a_gap_at_its_rounding_is_within_a_thousand_of_the_true_one(scale):
+    """Where C holds coefficients, so that errors of outputs count with it."""
+    n = 16
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        X = rng.standard_normal((n, 4))
+        K = scale * np.tanh(X @ X.T)
+        t = X[:, 1] + rng.standard_normal(n)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            model = SpectrumSVR("clip").fit(K, t)
+        claimed, x = model.result_.certificate.value, model.result_.x
+        true = digits.svr_gap(digits.clipped(K), t, np.ones(n), 0.1, x)
+        assert true <= claimed <= 1000.0 * true
+        # At the least it is what 16 digits allow.
+        assert claimed <= 1e-13 * scale * n
+
+
+def test_a_proxy_that_hardly_moves_is_solved_as_an_svm():
+    """K 1e11, rho 1e5: curvatures differ by more orders than a model can hold."""
+    for seed in (1, 5):
+        K, y, _ = similarity(seed)
+        model = ProxySVC(rho=1e5).fit(1e11 * K, y)
+        assert model.result_.status == "converged"
+        assert model.n_iter_[0] < 60
+        assert check_certificate(model, 1e11 * K, y).holds
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("scale", [1e4, 1e6, 1e8])
+def test_logistic_regression_ends_where_rounding_does(scale, n_classes, rng):
+    """A kernel of rank three: outputs are rounded in their tenth or eighth digit."""
+    F = rng.standard_normal((60, 3))
+    y = rng.integers(0, n_classes, 60)
+    model = KreinLogisticRegression()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model.fit(scale * F @ F.T, y)
+    assert model.n_iter_[0] < 100
+    assert model.residual_[0] < 1e-12 * scale + 1e-8
+    if scale <= 1e4:
+        assert model.n_iter_[0] <= 10
+        assert model.residual_[0] <= model.tol
+
+
+def test_the_default_tolerance_of_logistic_regression_is_that_of_smooth_models():
+    assert KreinLogisticRegression().tol == 1e-8

@@ -1,0 +1,167 @@
+"""Condensed vectors, DistanceMatrix of scikit-bio and triangles."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.spatial.distance import pdist, squareform
+
+from krein import (
+    DistanceTransformer,
+    PCoA,
+    PseudoEuclideanEmbedding,
+    SimilarityClassifier,
+    SpectrumSVCCV,
+    compare,
+    diagnose,
+    read_matrix,
+)
+from krein.arrays import items_of_condensed, square_of_condensed
+from krein.validation import as_square, both_directions, empty_half
+
+X = np.random.default_rng(0).standard_normal((20, 3))
+FLAT = pdist(X)
+D = squareform(FLAT)
+Y = np.where(X[:, 0] > 0, "a", "b")
+NAMES = [f"s{i}" for i in range(20)]
+
+
+def distance_matrix():
+    skbio = pytest.importorskip("skbio")
+    return skbio.DistanceMatrix(D, NAMES)
+
+
+FORMS = {"condensed": lambda: FLAT, "list": FLAT.tolist, "scikit-bio": distance_matrix}
+
+
+@pytest.mark.filterwarnings("ignore:X does not have valid feature names")
+@pytest.mark.parametrize("form", FORMS)
+def test_each_form_is_the_square_matrix(form):
+    given = FORMS[form]()
+    np.testing.assert_array_equal(
+        PCoA(2).fit_transform(given), PCoA(2).fit_transform(D)
+    )
+    assert (
+        DistanceTransformer().fit(given).gamma_ == DistanceTransformer().fit(D).gamma_
+    )
+    np.testing.assert_array_equal(
+        diagnose(given, Y, kind="distance").eigenvalues,
+        diagnose(D, Y, kind="distance").eigenvalues,
+    )
+    how = {"kind": "distance", "methods": ["clip"], "cv": 2}
+    scores = [compare(M, Y, **how).table()[0]["accuracy"] for M in (given, D)]
+    assert scores[0] == scores[1]
+    for model in (SpectrumSVCCV, SimilarityClassifier):
+        found = [model(kind="distance", cv=2).fit(M, Y).predict(D) for M in (given, D)]
+        np.testing.assert_array_equal(*found)
+
+
+def test_names_of_scikit_bio_are_kept():
+    model = PCoA(2).fit(distance_matrix())
+    assert list(model.feature_names_in_) == NAMES
+    rows = pd.DataFrame(D[:2], columns=NAMES)[NAMES[::-1]]
+    with pytest.raises(ValueError, match="feature names"):
+        model.transform(rows)
+
+
+@pytest.mark.parametrize(
+    ("size", "n"), [(1, 2), (3, 3), (190, 20), (2, None), (0, None)]
+)
+def test_which_sizes_are_condensed(size, n):
+    assert items_of_condensed(size) == n
+
+
+def test_a_size_that_is_no_number_of_pairs_is_named():
+    with pytest.raises(ValueError, match=r"189 entries.*n items have n"):
+        PCoA().fit(FLAT[:-1])
+    assert as_square(D) is D
+    np.testing.assert_array_equal(square_of_condensed(FLAT), D)
+
+
+def test_condensed_distances_of_a_file(tmp_path):
+    np.save(tmp_path / "d.npy", FLAT)
+    read = read_matrix(tmp_path / "d.npy", missing="distance")
+    np.testing.assert_array_equal(read.data, D)
+    with pytest.raises(ValueError, match="condensed distances need --kind distance"):
+        read_matrix(tmp_path / "d.npy")
+
+
+# ------------------------------------------------------------------------- triangles
+
+
+@pytest.mark.parametrize("half", ["upper", "lower"])
+def test_an_empty_half_is_mirrored(half):
+    part = np.tril(D) if half == "upper" else np.triu(D)
+    assert empty_half(part) == half
+    with pytest.warns(UserWarning, match=f"the {half} half of X is zero throughout"):
+        model = DistanceTransformer(symmetrize=True).fit(part)
+    assert model.gamma_ == DistanceTransformer().fit(D).gamma_
+    with pytest.raises(ValueError, match=f"the {half} half is zero; symmetrize=True"):
+        DistanceTransformer().fit(part)
+
+
+@pytest.mark.parametrize(("share", "mirrored"), [(0.6, True), (0.5, False)])
+def test_a_half_with_few_entries_is_no_triangle(share, mirrored):
+    n = 5
+    pairs = n * (n - 1) // 2
+    K = np.zeros((n, n))
+    rows, columns = np.triu_indices(n, 1)
+    filled = int(share * pairs)
+    K[rows[:filled], columns[:filled]] = 1.0
+    assert (empty_half(K) == "lower") == mirrored
+
+
+def test_two_directions_are_averaged():
+    K = D.copy()
+    K[0, 1] += 1.0
+    np.testing.assert_array_equal(both_directions(K, "K"), 0.5 * (K + K.T))
+
+
+def test_messages_do_not_make_a_variable_of_the_name_of_a_file():
+    K = D.copy()
+    K[0, 1] += 1.0
+    with pytest.raises(ValueError, match="two directions of a pair differ by up to 1,"):
+        PseudoEuclideanEmbedding().fit(K)
+
+
+# ------------------------------------------------------------------------------- maps
+
+
+@pytest.mark.parametrize("model", [PCoA(2), PseudoEuclideanEmbedding(2, center=True)])
+def test_a_plot_shows_the_training_items_by_label(model):
+    plt = pytest.importorskip("matplotlib.pyplot")
+    given = D if isinstance(model, PCoA) else np.exp(-D)
+    F = model.fit_transform(given)
+    ax = model.plot(Y)
+    drawn = np.vstack([part.get_offsets() for part in ax.collections])
+    expected = np.vstack([F[Y == label] for label in ("a", "b")])
+    np.testing.assert_allclose(drawn, expected, atol=1e-10)
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["a", "b"]
+    assert f"({model.proportion_explained_[0]:.0%})" in ax.get_xlabel()
+    assert len(model.plot().collections) == 1
+    assert len(model.plot(X[:, 0]).figure.axes) == 2  # and a scale of colours
+    with pytest.raises(ValueError, match="labels has 3 entries for 20 items"):
+        model.plot(["a", "b", "c"])
+    plt.close("all")
+
+
+def test_one_axis_can_be_drawn():
+    plt = pytest.importorskip("matplotlib.pyplot")
+    PCoA(1).fit(D).plot(Y)
+    plt.close("all")
+
+
+def test_a_centred_embedding_is_kernel_pca():
+    from sklearn.decomposition import KernelPCA
+
+    K = np.exp(-D) + 3.0
+    model = PseudoEuclideanEmbedding(3, center=True).fit(K)
+    other = KernelPCA(3, kernel="precomputed").fit(K)
+    new = 1.1 * K[:5]
+    np.testing.assert_allclose(
+        np.abs(model.transform(new)), np.abs(other.transform(new)), atol=1e-10
+    )
+    J = np.eye(20) - 1 / 20
+    values = np.abs(np.linalg.eigvalsh(J @ K @ J))
+    np.testing.assert_allclose(
+        model.proportion_explained_, np.sort(values)[:-4:-1] / values.sum()
+    )
