@@ -14,7 +14,8 @@ from krein.files.hit_table import hits_of_matrix
 from krein.files.sources import FormatError, Named, Names, check_names
 from krein.store.files import atomic_write
 
-_FORMATS = ("npy", "npz", "csv", "tsv", "mtx")
+_FORMATS = ("npy", "npz", "csv", "tsv", "mtx", "mat", "phylip")
+_OTHER_SUFFIXES = {"phy": "phylip", "dist": "phylip"}
 
 
 def check_format(path: Any, *, format: str | None = None, names: bool = True) -> str:
@@ -23,7 +24,8 @@ def check_format(path: Any, *, format: str | None = None, names: bool = True) ->
     Called before a long computation. `names` says whether names are to be kept.
     """
     path = Path(path)
-    found = format or path.suffix.lower().removeprefix(".")
+    suffix = path.suffix.lower().removeprefix(".")
+    found = format or _OTHER_SUFFIXES.get(suffix, suffix)
     if found not in _FORMATS:
         known = f"must be one of {', '.join(_FORMATS)}, got {found!r}"
         raise FormatError(path, f"the format to write {known}")
@@ -47,7 +49,8 @@ def write_matrix(
     Parameters
     ----------
     path : path-like
-        .npy, .npz, .csv, .tsv or .mtx; numbers as text keep all their digits.
+        .npy, .npz, .csv, .tsv, .mtx, .mat (MATLAB) or .phy (PHYLIP); numbers as text
+        keep all their digits.
     K : array-like of shape (n, m)
         Finite real numbers.
     names : list of str, optional
@@ -79,12 +82,18 @@ def write_matrix(
     K = _check_numbers(K)
     rows = check_names(names, K.shape[0], "names")
     titles = check_names(columns, K.shape[1], "columns")
-    text = format in ("csv", "tsv", "mtx")
+    if format == "phylip":
+        _check_phylip(path, K, rows, titles)
+    text = format in ("csv", "tsv", "mtx", "phylip")
     with atomic_write(path, overwrite=overwrite, text=text) as handle:
         if format in ("csv", "tsv"):
             write_table(handle, K, rows, titles, "," if format == "csv" else "\t")
         elif format == "mtx":
             _write_matrix_market(handle, K)
+        elif format == "phylip":
+            _write_phylip(handle, K, rows)
+        elif format == "mat":
+            _write_matlab(handle, K, {"names": rows, "columns": titles})
         else:
             _write_binary(handle, K, {"names": rows, "columns": titles}, format)
 
@@ -148,6 +157,39 @@ def write_table(
 def _write_matrix_market(handle: IO[str], K: np.ndarray) -> None:
     handle.write(f"%%MatrixMarket matrix array real general\n{len(K)} {len(K.T)}\n")
     handle.writelines(f"{value!r}\n" for value in K.T.ravel().tolist())
+
+
+def _check_phylip(path: Path, K: np.ndarray, rows: Names, titles: Names) -> None:
+    """Refuse what the format has no place for, before anything is written."""
+    if K.shape[0] != K.shape[1] or titles not in (None, rows):
+        raise FormatError(
+            path,
+            f"a PHYLIP file holds a square matrix and one list of names, got shape "
+            f"{K.shape}; use .npz, .csv or .tsv",
+        )
+    for name in rows or ():
+        if any(letter.isspace() for letter in name):
+            raise FormatError(
+                path, f"names in a PHYLIP file must not hold blanks, got {name!r}"
+            )
+
+
+def _write_phylip(handle: IO[str], K: np.ndarray, names: Names) -> None:
+    names = names or [f"item{i}" for i in range(1, len(K) + 1)]
+    handle.write(f"{len(K)}\n")
+    for name, values in zip(names, K.tolist(), strict=True):
+        start = name_to_text(name).ljust(10)  # ten letters, where a name is shorter
+        handle.write(" ".join([start, *map(repr, values)]) + "\n")
+
+
+def _write_matlab(handle: IO[bytes], K: np.ndarray, texts: dict[str, Names]) -> None:
+    from scipy.io import savemat
+
+    # A cell array of text is an array of objects.
+    cells = {
+        key: np.array(names, dtype=object) for key, names in texts.items() if names
+    }
+    savemat(handle, {"K": K, **cells})
 
 
 def _write_binary(
