@@ -49,7 +49,7 @@ def test_residual_on_the_data_of_the_paper(name, shared_data):
             model = KreinLogisticRegression(alpha).fit(K, data["y"])
         assert model.residual_[0] <= 1e-8
         used = model.alpha_used_
-        assert residual_by_hand(model, K, data["y"] == classes[1], used) <= 1e-9
+        assert residual_by_hand(model, K, data["y"] == classes[1], used) <= 1e-8
         assert model.unique_
         assert used >= alpha
 
