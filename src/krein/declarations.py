@@ -303,6 +303,39 @@ def declared_state(cls: type) -> dict[str, Fitted]:
     return entries
 
 
+class WideRows:
+    """Attribute (n_rows, n) of a model that keeps it in whatever form it was set.
+
+    Read, it is the whole array, also where a compact form of it is kept
+    (`krein.machines.compact_rows`). What is kept stands in the attribute with a leading
+    and no trailing underscore (``_alpha`` for ``alpha_``).
+    """
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        """Take the name of the attribute."""
+        self.name = name
+        self.place = f"_{name.removesuffix('_')}"
+
+    def __get__(self, model: Any, owner: type | None = None) -> Any:
+        """Return the whole array; one that is kept as such itself."""
+        if model is None:
+            return self
+        rows = vars(model).get(self.place)
+        if rows is None:
+            kind = type(model).__name__
+            raise AttributeError(f"{kind!r} object has no attribute {self.name!r}")
+        return rows.wide() if hasattr(rows, "wide") else rows
+
+    def __set__(self, model: Any, rows: Any) -> None:
+        """Keep rows in the form given."""
+        vars(model)[self.place] = rows
+
+    def __delete__(self, model: Any) -> None:
+        """Forget the rows."""
+        if vars(model).pop(self.place, None) is None:
+            raise AttributeError(self.name)
+
+
 # What most models have: rows of coefficients on the training items, ...
 COEFFICIENTS = Fitted.state(
     Fitted("X_fit_", "items"),

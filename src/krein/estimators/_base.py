@@ -19,12 +19,18 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from krein.arrays import Array, require_for_spectral_fit
-from krein.declarations import Documented, Fitted, declares_parameters, without_state
+from krein.declarations import (
+    Documented,
+    Fitted,
+    WideRows,
+    declares_parameters,
+    without_state,
+)
 from krein.estimators._sparse import Sparsifiable
 from krein.items import LazyRows, columns_of_rows, take
 from krein.kernels.blocks import kernel_matrix
 from krein.kernels.registry import Kernel, as_kernel, items_for
-from krein.machines.compact_rows import LandmarkRows, WideRows
+from krein.machines.compact_rows import LandmarkRows
 from krein.result import DivergedError, Result
 from krein.similarity.matrix import Matrix, Similarities
 from krein.similarity.sparse import (

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -156,35 +155,3 @@ def _mask(packed: np.ndarray, n: int) -> np.ndarray:
 def _count(packed: np.ndarray, n: int) -> int:
     """Number of bits set, row by row: without all of them unpacked at once."""
     return sum(int(_mask(row, n).sum()) for row in packed)
-
-
-class WideRows:
-    """Attribute (n_rows, n) of a model that keeps it in whatever form it was set.
-
-    Read, it is the whole array; what is kept stands in the attribute with a leading
-    and no trailing underscore (``_alpha`` for ``alpha_``).
-    """
-
-    def __set_name__(self, owner: type, name: str) -> None:
-        """Take the name of the attribute."""
-        self.name = name
-        self.place = f"_{name.removesuffix('_')}"
-
-    def __get__(self, model: Any, owner: type | None = None) -> Any:
-        """Return the whole array; one that is kept as such itself."""
-        if model is None:
-            return self
-        rows = vars(model).get(self.place)
-        if rows is None:
-            kind = type(model).__name__
-            raise AttributeError(f"{kind!r} object has no attribute {self.name!r}")
-        return rows.wide() if isinstance(rows, LandmarkRows | BoxRows) else rows
-
-    def __set__(self, model: Any, rows: Array | LandmarkRows | BoxRows) -> None:
-        """Keep rows in the form given."""
-        vars(model)[self.place] = rows
-
-    def __delete__(self, model: Any) -> None:
-        """Forget the rows."""
-        if vars(model).pop(self.place, None) is None:
-            raise AttributeError(self.name)
