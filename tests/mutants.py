@@ -30,8 +30,8 @@ MUTANTS = [
            "tests/machines/test_active_set.py"),
     Mutant("selection/calibration.py", "codes == k, weight)", "codes == k, None)",
            "tests/estimators/test_calibration_weights.py"),
-    Mutant("comparison/evaluation.py", "else found[self.best]",
-           "else found[0]", "tests/comparison/test_calibration.py"),
+    Mutant("comparison/evaluation.py", "self.found.of(self.best, ",
+           "self.found.of(0, ", "tests/comparison/test_calibration.py"),
     Mutant("cli/__init__.py", '"kernel", "directions")', '"kernel")',
            "tests/cli/test_repeat.py"),
     # thresholds of judgement: files, names and numbers that newcomers bring
@@ -71,8 +71,8 @@ MUTANTS = [
     Mutant("spectrum/fixed_kernel.py", "if fits and whole and base",
            "if whole and base", "tests/test_spectrum.py"),
     # states, searches, tie-breaks
-    Mutant("kernels/distances.py", "new = ~np.tril(D == 0, k=-1).any(axis=1)",
-           "new = np.ones(len(D), dtype=bool)",
+    Mutant("similarity/conversions.py",
+           "np.flatnonzero(~copies.any(axis=1))", "np.arange(len(D))",
            "tests/estimators/test_equivalences.py"),
     Mutant("machines/cpd_space.py", "energy += 2.0 * np.abs(pull)",
            "energy += 0.0 * np.abs(pull)", "tests/estimators/test_cpd.py"),
@@ -177,11 +177,12 @@ MUTANTS = [
     Mutant("similarity/conversions.py", "np.exp(-gamma * D**2)", "np.exp(-gamma * D)",
            "tests/kernels"),
     # files and stores
-    Mutant("store/files.py", "    with lock:\n        yield\n",
-           "    with lock:\n        yield\n"
+    Mutant("store/files.py",
+           "            left.unlink(missing_ok=True)\n        yield\n",
+           "            left.unlink(missing_ok=True)\n        yield\n"
            "    (folder / LOCK).unlink(missing_ok=True)\n",
            "tests/store/test_lock.py"),
-    Mutant("store/blocks.py", "digest == self._digest(numbers)", "True",
+    Mutant("store/blocks.py", "digest == self._digest(block, numbers)", "True",
            "tests/store/test_blocks.py"),
     Mutant("store/files.py", "os.replace(temporary, path)",
            "__import__('shutil').copyfile(temporary, path)", "tests/store"),
