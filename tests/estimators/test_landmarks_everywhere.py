@@ -155,7 +155,8 @@ def test_ridge_gap_is_a_bound_on_the_approximated_similarity(fit_intercept, prob
     a = solved - b * one
     best = np.sum((y - K @ a - b) ** 2) + 0.01 * a @ K @ a
     assert landmark.intercept_[0] == pytest.approx(b, abs=1e-8)
-    slack = 1e-12 * best
+    # The similarity is rounded when it is formed here: alpha |a|^2 as much in f.
+    slack = 1e-11 * best
     assert abs(landmark.objective_[0] - best) <= landmark.duality_gap_[0] + slack
     assert landmark.duality_gap_[0] <= 1e-9 * best
 
