@@ -12,8 +12,10 @@ from krein import (
     load_model,
     rbf_kernel,
     save_model,
+    sigmoid_kernel,
     tl1_kernel,
 )
+from krein.estimators.ridge import GaussianProcess
 
 METHODS = ("stabilised", "none", "clip", "flip", "shift")
 
@@ -83,16 +85,85 @@ def likelihood(K, y, alpha, scale):
     return multivariate_normal.logpdf(y, np.zeros(len(y)), covariance)
 
 
-def test_auto_has_the_largest_marginal_likelihood():
+def log_prior(K, alpha):
+    """Of the share of noise in the variance; the diagonal is that of f."""
+    return 0.5 * np.log(alpha / (alpha + np.diagonal(K).mean()))
+
+
+def test_auto_has_the_largest_marginal_likelihood_times_prior():
     X, y = problem()
     K = rbf_kernel(X, gamma=0.5)
     model = KreinRidge("auto", method="clip", fit_intercept=False).fit(K, y)
     alphas = model.alpha_used_ * np.exp(np.linspace(-0.5, 0.5, 11))
+    scales = np.geomspace(0.05, 5, 400)
     best = [
-        max(likelihood(K, y, alpha, s) for s in np.geomspace(0.05, 5, 400))
+        max(likelihood(K, y, alpha, scale) for scale in scales) + log_prior(K, alpha)
         for alpha in alphas
     ]
     assert np.argmax(best) == 5
+
+
+@pytest.mark.parametrize("fit_intercept", [True, False])
+@pytest.mark.parametrize("method", ["clip", "shift"])
+def test_the_prior_is_that_of_the_share_of_noise(method, fit_intercept):
+    """Against the trace of the matrix, centred where the mean is free."""
+    X, y = problem(n=12)
+    weight = np.arange(12) % 3 + 1
+    copies = np.repeat(np.arange(12), weight)
+    K = indefinite(X)
+    model = KreinRidge(0.3, method=method, fit_intercept=fit_intercept)
+    model.fit(K, y, sample_weight=weight)
+    repeated = K[np.ix_(copies, copies)]
+    values, vectors = np.linalg.eigh(repeated)
+    lowest = min(values.min(), 0.0)
+    values = np.maximum(values, 0.0) if method == "clip" else values - lowest
+    fixed = (vectors * values) @ vectors.T
+    if fit_intercept:
+        fixed -= fixed.mean(axis=0)
+    known = {k: model.variance_[k] for k in GaussianProcess.__dataclass_fields__}
+    found = GaussianProcess(**known).log_prior(0.3)
+    share = 0.3 / (0.3 + np.trace(fixed) / copies.size)
+    assert found == pytest.approx(0.5 * np.log(share), rel=1e-6)
+
+
+def test_the_prior_decides_for_few_targets_and_not_for_many(monkeypatch):
+    def chosen(n):
+        X, y = problem(3, n=n, d=5)
+        return KreinRidge("auto", method="flip").fit(sigmoid_kernel(X), y).alpha_used_
+
+    few, many = chosen(10), chosen(400)
+    assert few > 1e-3
+    monkeypatch.setattr(GaussianProcess, "log_prior", lambda self, alpha: 0.0)
+    with pytest.warns(UserWarning, match="chose the least penalty"):
+        assert chosen(10) < 1e-6 * few
+    assert many == pytest.approx(chosen(400), rel=0.05)
+
+
+@pytest.mark.parametrize(("factor", "sees"), [(1.9, True), (2.1, False)])
+def test_a_penalty_at_the_end_of_the_search_is_said(factor, sees):
+    X, y = problem(n=20)
+    K = rbf_kernel(X)
+    values, vectors = np.linalg.eigh(K)
+    ones = vectors.T @ np.ones(20)
+    process = GaussianProcess(values, vectors.T @ y, ones, 20.0, 0.0, True)
+    assert process.sees_no_noise(factor * 1e-10 * values.max()) == sees
+
+
+def test_noisy_targets_are_not_taken_for_exact_ones():
+    """Intervals of few items: in none of the runs do they cover next to nothing."""
+    covered = []
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        X = rng.standard_normal((315, 5))
+        y = np.sin(X[:, 0]) + 0.5 * X[:, 1] + 0.2 * rng.standard_normal(315)
+        K = sigmoid_kernel(X)
+        model = KreinRidge("auto", method="flip").fit(K[:15, :15], y[:15])
+        mean, std = model.predict(
+            K[15:, :15], return_std=True, k_diag=K.diagonal()[15:]
+        )
+        reach = 1.645 * np.sqrt(std**2 + model.noise_variance_)
+        covered.append(np.mean(np.abs(y[15:] - mean) <= reach))
+    assert np.mean(covered) > 0.8
 
 
 def test_units_of_the_targets_do_not_matter():
