@@ -38,7 +38,7 @@ help:
 	@echo "make lint         ruff, mypy, codespell"
 	@echo "make lines        lines of code by room, length of functions, rooms in a cycle"
 	@echo "make docs         build the documentation in docs/_build/html"
-	@echo "make bench        print the measured figures, write them to benchmarks/speed/results.txt"
+	@echo "make bench        measure all speed figures (20 minutes), write them into the pages"
 	@echo "make bench-check  measure again and name the ratios that got worse"
 	@echo "make papers       the papers' experiments: list them, or run one with TABLE=name (or all)"
 	@echo "make dist         build, install the wheel in a new environment, run the demo"
@@ -90,8 +90,10 @@ docs: $(VENV)/.with-docs
 	$(BIN)/python docs/check_site.py docs/_build/html
 	@echo "documentation: docs/_build/html/index.html"
 
+# RESUME=1 keeps what an interrupted run has measured.
 bench: $(VENV)/.with-test
-	$(BIN)/python benchmarks/speed --out benchmarks/speed/results.txt
+	$(BIN)/python benchmarks/speed --out benchmarks/speed/results.txt $(if $(RESUME),--resume)
+	$(BIN)/python benchmarks/speed/pages.py
 
 # ONLY=word measures the figures that have it.
 bench-check: $(VENV)/.with-test

@@ -5,7 +5,7 @@
     python benchmarks/cpd.py fit        one fit from X at n = 5000 against SVC
     python benchmarks/cpd.py path       16 alphas at n = 2500 against one fit
     python benchmarks/cpd.py nested     nested cross-validation against an SVC grid
-    python benchmarks/cpd.py usps       ten digits, eight alphas
+    python benchmarks/cpd.py usps       ten digits, eight alphas (--alphas: fewer)
     python benchmarks/cpd.py guess      LIBSVM as a guess of the violators
 
 Data come from the folder KREIN_DATA. Times are processor seconds of this process, the
@@ -193,9 +193,9 @@ def nested(names=NESTED, splits: int = 5) -> None:
         )
 
 
-def usps() -> None:
+def usps(count: int = 8) -> None:
     X, y, test = load_usps()
-    alphas = np.logspace(1, -2.5, 8)
+    alphas = np.logspace(1, -2.5, 8)[:count]
     print(f"USPS, exponent 3, polynomial='zero', alphas {alphas.round(4)}")
     start, cpu = time.perf_counter(), time.process_time()
     models = CPDSVC.path(X[~test], y[~test], alphas, polynomial="zero")
@@ -270,8 +270,11 @@ if __name__ == "__main__":
     parser.add_argument(
         "--splits", type=int, default=5, help="outer splits of 'nested'"
     )
+    parser.add_argument("--alphas", type=int, default=8, help="how many of 'usps'")
     given = parser.parse_args()
     if given.command == "nested":
         nested(given.data or NESTED, given.splits)
+    elif given.command == "usps":
+        usps(given.alphas)
     else:
         COMMANDS[given.command]()

@@ -1,6 +1,6 @@
 """Figures of training with landmarks: accuracy, growth with n, speed of a cluster.
 
-    python benchmarks/scale.py million            1e5, 3e5, 1e6 vectors, 200 landmarks
+    python benchmarks/scale.py million [N ...]    1e5, 3e5, 1e6 vectors, 200 landmarks
     python benchmarks/scale.py models [N ...]     every model on 100 landmarks, by n
     python benchmarks/scale.py memory             peak memory for 2, 10 and 40 classes
     python benchmarks/scale.py rivals [N]         Nystroem and SVC by scikit-learn
@@ -80,6 +80,7 @@ def million(sizes=(100_000, 300_000, 1_000_000), m=200, memory="1GB"):
         done = subprocess.run(command, capture_output=True, text=True, check=True)
         rows.append(json.loads(done.stdout))
         print(json.dumps(rows[-1]), flush=True)
+        print(f"{m} landmarks, n = {n}: {rows[-1]['wall']:.2f} s", flush=True)
     for clock in ("wall", "cpu"):
         slope = np.polyfit(
             np.log([row["n"] for row in rows]), np.log([row[clock] for row in rows]), 1
@@ -469,7 +470,7 @@ def main():
         n, m, memory = given.arguments
         print(json.dumps(one_size(int(n), int(m), memory)))
     elif given.what == "million":
-        million()
+        million(*([tuple(map(int, given.arguments))] if given.arguments else []))
     elif given.what == "ijcnn1":
         ijcnn1(given.arguments[0])
     elif given.what == "dask":

@@ -1,6 +1,7 @@
 """One command runs every speed benchmark, and says when one fails."""
 
 import importlib.util
+import sys
 from pathlib import Path
 
 import pytest
@@ -16,12 +17,13 @@ def speed(monkeypatch):
     monkeypatch.syspath_prepend(str(path.parent))
     spec = importlib.util.spec_from_file_location("speed_figures", path)
     module = importlib.util.module_from_spec(spec)
+    monkeypatch.setitem(sys.modules, "speed_figures", module)
     spec.loader.exec_module(module)
     return module
 
 
 def test_every_script_is_run(speed):
-    listed = {script for _, script, _, _ in speed.FIGURES}
+    listed = {figure.script for figure in speed.FIGURES}
     # These measure errors, or are run for one question.
     errors = {
         "algorithm_1.py",
@@ -36,7 +38,7 @@ def test_every_script_is_run(speed):
     errors |= {"conversions.py", "similarity_model.py", "similarity_regression.py"}
     errors |= {"chance.py", "members.py"}
     assert listed | errors == {path.name for path in BENCHMARKS.glob("*.py")}
-    assert sum(quick is not None for *_, quick in speed.FIGURES) >= 3
+    assert sum(figure.quick is not None for figure in speed.FIGURES) >= 3
 
 
 def test_a_failure_stays_in_the_table(speed):
@@ -55,7 +57,7 @@ def test_one_figure_is_measured_again_and_the_others_stay(speed, tmp_path, monke
     speed.main()
     before = speed.sections(out)
     assert [what for what in before if "one thread" not in what] == [
-        what for what, *_ in speed.FIGURES
+        figure.title for figure in speed.FIGURES
     ]
     monkeypatch.setattr(speed, "run", lambda script, arguments, **_: ("new", 2.0))
     monkeypatch.setattr("sys.argv", ["speed", "--out", str(out), "--only", "TL1"])
@@ -95,11 +97,98 @@ def test_one_thread_and_the_threads_of_users(speed, monkeypatch):
 
     monkeypatch.setenv("OPENBLAS_NUM_THREADS", "1")
     monkeypatch.setattr(speed.subprocess, "run", ran)
-    parts = speed.measure("TL1", "tl1.py", [])
+    parts = speed.measure(speed.Figure("TL1", "tl1.py"), "")
     assert list(parts) == ["TL1", "TL1, one thread", "TL1, default over one thread"]
     assert [set(env.values()) for env in seen] == [{None}, {"1"}]
     assert parts["TL1, default over one thread"].endswith("1.00 x: fit")
-    assert list(speed.measure("threads", "threads.py", ["fits"])) == ["threads"]
+    itself = speed.Figure("threads", "threads.py", "fits", one_thread=None)
+    assert list(speed.measure(itself, "fits")) == ["threads"]
+
+
+def test_the_run_with_one_thread_can_be_shorter(speed, monkeypatch):
+    seen = []
+
+    def ran(script, arguments, one=False):
+        seen.append((arguments, one))
+        return "1.0 s", 1.0
+
+    monkeypatch.setattr(speed, "run", ran)
+    figure = speed.Figure("a", "a.py", "million", quick="tiny", one_thread="million 9")
+    speed.measure(figure, "million")
+    speed.measure(figure, "tiny")
+    assert seen == [
+        (["million"], False),
+        (["million", "9"], True),
+        (["tiny"], False),
+        (["tiny"], True),
+    ]
+
+
+def test_an_interrupted_run_goes_on_where_it_was(speed, tmp_path, monkeypatch):
+    out = tmp_path / "results.txt"
+    ran = []
+
+    def run(script, arguments, **_):
+        ran.append(script)
+        if len(ran) == 4:
+            raise KeyboardInterrupt
+        text = "failed with code 1" if script == "b.py" else "1.0 s"
+        return text, 1.0
+
+    figures = [
+        speed.Figure(name, f"{name}.py", one_thread=None) for name in ("a", "b", "c")
+    ]
+    figures.append(speed.Figure("d", "d.py"))
+    monkeypatch.setattr(speed, "FIGURES", figures)
+    monkeypatch.setattr(speed, "run", run)
+    monkeypatch.setattr("sys.argv", ["speed", "--out", str(out)])
+    with pytest.raises(KeyboardInterrupt):
+        speed.main()
+    assert ran == ["a.py", "b.py", "c.py", "d.py"]
+    ran[:] = [""] * 5
+    monkeypatch.setattr("sys.argv", ["speed", "--out", str(out), "--resume"])
+    speed.main()
+    assert ran[5:] == ["b.py", "d.py", "d.py"]  # what failed, what is missing
+    assert "1.0 s" in speed.sections(out)["a"]
+    other = out.read_text("utf-8").replace("numpy: ", "numpy: 0")
+    out.write_text(other, encoding="utf-8")
+    ran[:] = [""] * 5
+    speed.main()  # a run by other versions is not continued
+    assert ran[5:] == ["a.py", "b.py", "c.py", "d.py", "d.py"]
+
+
+def test_resuming_needs_a_file(speed, monkeypatch, capsys):
+    monkeypatch.setattr("sys.argv", ["speed", "--resume"])
+    with pytest.raises(SystemExit):
+        speed.main()
+    assert "name it by --out" in capsys.readouterr().err
+
+
+def test_missed_goals_are_listed_with_their_reasons(speed, monkeypatch):
+    import ratios
+
+    rows = [
+        ratios.Ratio("fast", "a", "^fast #", 1.0, reason="not shown"),
+        ratios.Ratio("slow", "a", "^slow #", 1.0, reason="it waits for a disk"),
+        ratios.Ratio("few", "a", "^few #", 3.0, at_least=True),
+        ratios.Ratio("absent", "b", "^absent #", 1.0),
+    ]
+    monkeypatch.setattr(ratios, "RATIOS", rows)
+    text = ratios.table({"a": "fast 1.0\nslow 1.1\nfew 2"})
+    assert "| fast | 1 | ≤ 1 | reached |" in text
+    assert "| slow | 1.1 | ≤ 1 | missed |" in text
+    assert "| absent | - | ≤ 1 | not measured |" in text
+    assert "- slow: it waits for a disk.\n" in text
+    assert "- few: the reason has not been looked for.\n" in text
+    assert "not shown" not in text
+    assert "No goal is missed." in ratios.table({"a": "fast 1\nslow 1\nfew 3"})
+
+
+def test_every_row_of_the_table_is_about_a_figure_that_is_run(speed):
+    import ratios
+
+    titles = {figure.title for figure in speed.FIGURES}
+    assert {row.section for row in ratios.RATIOS} <= titles
 
 
 STORED = BENCHMARKS / "speed" / "results.txt"
@@ -109,6 +198,39 @@ def test_the_table_of_the_guide_is_that_of_the_stored_run(speed):
     table = STORED.with_suffix(".md").read_text(encoding="utf-8")
     assert table == speed.table(speed.sections(STORED))
     assert "failed with code" not in STORED.read_text(encoding="utf-8")
+
+
+def test_the_pages_show_the_figures_of_the_stored_run(speed):
+    import pages
+
+    for path, fill in pages.PAGES.items():
+        text = path.read_text(encoding="utf-8")
+        assert fill(text, speed.sections(STORED)) == text, path.name
+
+
+def test_figures_go_from_the_results_into_the_pages(speed):
+    import pages
+    import ratios
+
+    waits = "what people wait for"
+    measured = {
+        waits: "krein demo: 9.0 processor s, 10.2 s",
+        waits + ratios.ONE_THREAD: "krein demo: 9.0 processor s, 6.83 s",
+        "threads": "compare, n = 400: one thread 3800 ms, default 4015 ms = 1.06 x",
+    }
+    page = "a\n<!-- seconds -->\nold\n<!-- end of seconds -->\nb"
+    text = pages.guide(page, measured)
+    assert "| `krein demo` | 10 s | 6.8 s |" in text
+    assert "| `compare` of 400 items, all methods | 4.0 s | 3.8 s |" in text
+    assert "| the same beside one other busy program | not measured |" in text
+    assert "old" not in text
+    readme = "make demo   # 99 seconds: all"
+    assert pages.readme(readme, measured) == "make demo   # 15 seconds: all"
+    assert pages.readme(readme, {}) == readme
+    with pytest.raises(SystemExit, match="needs one"):
+        pages.guide("no marks", measured)
+    with pytest.raises(SystemExit, match="needs one"):
+        pages.readme("no demo", measured)
 
 
 def test_a_ratio_that_got_worse_is_found(speed, tmp_path, monkeypatch, capsys):
