@@ -29,6 +29,7 @@ from krein.published.semi_infinite import siqclp
 
 CS = (1.0, 10.0)
 RHOS = (0.01, 0.1, 1.0, 10.0, 100.0)
+SETTINGS = tuple(itertools.product(CS, RHOS))
 LARGE = ((1.0, 0.01), (1.0, 1.0), (1.0, 100.0), (10.0, 0.1), (10.0, 10.0))
 
 
@@ -54,7 +55,7 @@ def make(spectrum, y, C, rho, **options):
     return ProxySVM(spectrum, BalancedBox(np.full(y.size, C), y), rho, **options)
 
 
-def auto_table(n, repeats, settings=tuple(itertools.product(CS, RHOS))):
+def auto_table(n, repeats, settings=SETTINGS):
     """Time of a certified fit over the time of one eigh, by (C, rho)."""
     K, y = noisy_gaussian(n)
     eigh, spectra, solves = [], [], {}
