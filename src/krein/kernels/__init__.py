@@ -9,6 +9,7 @@ from krein.kernels import (  # importing them registers their kernels
     graphs,
     metric_spaces,
     metrics,
+    metrics_with_parameters,
     series,
     spd,
     splines,

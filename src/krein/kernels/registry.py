@@ -137,7 +137,22 @@ KERNELS = Registry()
 
 
 def register_kernel(
-    name: str, function: Callable[..., np.ndarray] | None = None, **facts: Any
+    name: str,
+    function: Callable[..., np.ndarray] | None = None,
+    *,
+    input: str = "any",
+    definiteness: str = "depends",
+    order: int | Callable[..., int] = 0,
+    note: str = "",
+    witness: str = "",
+    reference: str | None = None,
+    extra: str | None = None,
+    distance: Callable[..., np.ndarray] | None = None,
+    parallel: Literal["threads", "processes"] = "threads",
+    resolve: Mapping[str, Rules] | None = None,
+    by_name: Mapping[str, str] | None = None,
+    once: tuple[str, ...] = (),
+    convert: Callable[[Any], list] | None = None,
 ) -> Callable:
     """Add a kernel to those known by name, with what is known about it.
 
@@ -152,10 +167,35 @@ def register_kernel(
     function : callable, optional
         ``function(X, Y=None, **params) -> ndarray``, where ``K(X) == K(X, X)``. When
         not given, the call is a decorator.
-    **facts
-        Fields of `krein.kernels.KernelFacts`: ``input`` ("vectors" for rows of
-        numbers, which estimators check; "any" when not given), ``definiteness``
-        ("depends" when not given), ``resolve``, ...
+    input : {"any", "vectors", "tables", "strings", "series", "spd", "graphs", \
+"places", "distributions"}
+        What an item is. Rows of numbers ("vectors") are checked by the estimators;
+        where it is "any" the function itself checks its items.
+    definiteness : {"depends", "pd", "cpd", "indefinite"}
+        Whether the kernel is positive definite for all parameters, conditionally
+        positive definite of `order`, indefinite on the example that `witness` names,
+        or depends on the parameters as `note` says.
+    order : int or callable
+        Order of conditional positive definiteness, possibly a function of all
+        parameters.
+    note, witness : str
+        Restrictions; a data set and parameters that show indefiniteness.
+    reference : str, optional
+        Source; taken from "References" of the docstring when not given.
+    extra : str, optional
+        The extra that brings the library that does the work.
+    distance : callable, optional
+        For kernels of a distance: ``distance(X, Y=None, **params)``.
+    parallel : {"threads", "processes"}
+        How blocks are evaluated side by side.
+    resolve : mapping of parameter to mapping, optional
+        Data-dependent settings: ``{"gamma": {"median": function(X, params)}}``.
+    by_name : mapping of parameter to word, optional
+        Settings of a kernel that is given by its name: ``{"gamma": "median"}``.
+    once : tuple of str
+        Parameters in `resolve` that tell the kind of items and not their scale.
+    convert : callable, optional
+        Turns items as users give them (a frame) into a list.
 
     Returns
     -------
@@ -173,19 +213,45 @@ def register_kernel(
     >>> Kernel("shared_letters")(["krein"], ["kernel", "k"])
     array([[4., 1.]])
     """
-    if function is None:
-        return partial(register_kernel, name, **facts)
+
+    def register(function: Callable[..., np.ndarray]) -> Callable[..., np.ndarray]:
+        facts = KernelFacts(
+            name=name,
+            function=function,
+            input=input,
+            definiteness=definiteness,
+            order=order,
+            extra=extra,
+            distance=distance,
+            parallel=parallel,
+            resolve=resolve or {},
+            by_name=by_name or {},
+            once=once,
+            convert=convert,
+            reference=_reference(function) if reference is None else reference,
+            note=note,
+            witness=witness,
+        )
+        _add(facts)
+        return function
+
+    _check_name(name)
+    return register if function is None else register(function)
+
+
+def _check_name(name: Any) -> None:
     if not (isinstance(name, str) and name.isidentifier()) or name == "precomputed":
         raise ValueError(
             "name must consist of letters, digits and underscores and must not be "
             f"'precomputed', got {name!r}"
         )
-    facts = {"reference": _reference(function), **facts}
-    new = KernelFacts(name=name, function=function, **facts)
-    if name in KERNELS and _home(KERNELS[name].function) != _home(function):
+
+
+def _add(facts: KernelFacts) -> None:
+    name = facts.name
+    if name in KERNELS and _home(KERNELS[name].function) != _home(facts.function):
         raise ValueError(f"a kernel named {name!r} is registered already")
-    KERNELS[name] = new
-    return function
+    KERNELS[name] = facts
 
 
 def _reference(function: Any) -> str:

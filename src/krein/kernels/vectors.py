@@ -62,8 +62,8 @@ _inner_kernel = partial(
 
 def _radial_kernel(name: str, metric: str, factor: float, power: int) -> Callable:
     median = partial(_by_median, metric, factor, power)
-    rules = {"gamma": {"scale": _gamma_scale, "median": median}}
-    return _vector_kernel(name, definiteness="pd", resolve=rules)
+    words: dict[str, Callable[..., float]] = {"scale": _gamma_scale, "median": median}
+    return _vector_kernel(name, definiteness="pd", resolve={"gamma": words})
 
 
 @_vector_kernel(
