@@ -18,9 +18,9 @@ from typing import Any
 
 import numpy as np
 
+from krein.referee.claims import Evidence, Measured, faults_of
 from krein.referee.digits import EPS, WIDE_EPS, Array, Wide, stacked, wide
 from krein.referee.fitted import Outputs
-from krein.referee.report import Evidence, Measured, faults_of
 
 _FEASIBLE = 1e-9  # a point counts as feasible if it is to this share of its size
 _AT_BOUND = 1e-8  # variables this near to a bound, as a share of the largest, are there

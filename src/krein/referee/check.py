@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from krein.referee.claims import Evidence, faults_of
 from krein.referee.cpd import judge_cpd
 from krein.referee.dc_primal import judge_dc_primal
 from krein.referee.digits import Array
@@ -17,13 +18,7 @@ from krein.referee.mkl import judge_mkl
 from krein.referee.prediction import prediction_faults
 from krein.referee.proxy import judge_proxy
 from krein.referee.repair import judge_repaired
-from krein.referee.report import (
-    CertificateReport,
-    Evidence,
-    faults_of,
-    report_on,
-    unchecked,
-)
+from krein.referee.report import CertificateReport, report_on, unchecked
 from krein.referee.ridge import judge_ridge
 from krein.referee.svm import judge_svm
 

@@ -35,10 +35,10 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.linalg
 
+from krein.referee.claims import Evidence, Measured, faults_of
 from krein.referee.digits import EPS, Array, Eigenpairs, Wide, product, wide
 from krein.referee.fitted import Fitted, Outputs, Row
 from krein.referee.losses import LOSSES, Loss
-from krein.referee.report import Evidence, Measured, faults_of
 
 _BALANCED = 1e-8  # P'c = 0 to this share of the sizes of its terms
 _ZERO = 1e-8  # an optimum below this share of the objective at f = 0 counts as zero

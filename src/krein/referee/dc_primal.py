@@ -20,9 +20,9 @@ from collections.abc import Iterator
 import numpy as np
 from scipy.linalg.blas import dnrm2 as norm  # it neither overflows nor underflows
 
+from krein.referee.claims import Evidence, Measured
 from krein.referee.digits import EPS, Wide, product, wide
 from krein.referee.fitted import Fitted, Row
-from krein.referee.report import Evidence, Measured
 
 
 def judge_dc_primal(fitted: Fitted) -> Iterator[Evidence]:

@@ -23,9 +23,9 @@ from scipy.linalg.blas import dnrm2 as norm  # it neither overflows nor underflo
 from scipy.sparse.linalg import LinearOperator, eigsh
 
 from krein.referee.box import Kernel
+from krein.referee.claims import faults_of
 from krein.referee.digits import EPS, Array, Eigenpairs, Wide, root, wide
 from krein.referee.fitted import Fitted, Outputs, Row
-from krein.referee.report import faults_of
 from krein.spectrum.fixes import FIXES, Fix, as_fix
 
 _REFINED = 500  # items; eigenpairs of larger matrices keep 16 digits

@@ -24,11 +24,11 @@ from collections.abc import Iterator
 import numpy as np
 from scipy.special import logsumexp
 
+from krein.referee.claims import Evidence, Measured, faults_of
 from krein.referee.digits import EPS, Wide, exponential, wide
 from krein.referee.fitted import Fitted, Outputs, Row
 from krein.referee.kernel import FixedKernel, fixed_kernel, map_faults
 from krein.referee.losses import sigmoid
-from krein.referee.report import Evidence, Measured, faults_of
 
 _LANCZOS = 1e-2  # the smallest eigenvalue is known to the model to this share
 

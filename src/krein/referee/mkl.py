@@ -17,10 +17,10 @@ from collections.abc import Iterator
 import numpy as np
 
 from krein.referee.box import Box, Kernel
+from krein.referee.claims import Evidence, Measured, faults_of
 from krein.referee.digits import EPS, Array, Wide, product, wide
 from krein.referee.fitted import Fitted, Outputs, Row
 from krein.referee.kernel import same_faults
-from krein.referee.report import Evidence, Measured, faults_of
 
 _SUM = 1e-9  # of weights, from 1
 _SOLVED = 1e-6  # of the objective: the share to which a model has to solve the SVM at s

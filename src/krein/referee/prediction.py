@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from krein.referee.claims import faults_of
 from krein.referee.fitted import Fitted
-from krein.referee.report import faults_of
 
 _SAME = 1e-9  # difference of similarities, relative to the largest, that is rounding
 

@@ -25,10 +25,10 @@ import numpy as np
 from scipy.linalg.blas import dnrm2 as norm  # it neither overflows nor underflows
 
 from krein.referee.box import Box
+from krein.referee.claims import Evidence, Measured, faults_of
 from krein.referee.digits import Array, Wide, wide
 from krein.referee.fitted import Fitted, Outputs, Row
 from krein.referee.kernel import Decomposed, map_faults, same_faults, weighted
-from krein.referee.report import Evidence, Measured, faults_of
 from krein.spectrum.fixes import as_fix
 
 _SAME_PROXY = 1e-6  # share of its norm that `proxy_kernel` may differ by

@@ -25,8 +25,8 @@ from typing import Any
 import numpy as np
 from scipy.linalg.blas import dnrm2 as norm  # it neither overflows nor underflows
 
+from krein.referee.claims import Evidence, Measured, faults_of
 from krein.referee.digits import EPS, Array
-from krein.referee.report import Evidence, Measured, faults_of
 
 _EIGENVALUE = 1e-9  # share of the largest by which an eigenvalue may be below m
 

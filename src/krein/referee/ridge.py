@@ -30,6 +30,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from krein.referee.claims import Evidence, Measured
 from krein.referee.digits import EPS, Array, Wide, wide
 from krein.referee.fitted import Fitted, Outputs, Row
 from krein.referee.kernel import (
@@ -41,7 +42,6 @@ from krein.referee.kernel import (
     same_faults,
     weighted,
 )
-from krein.referee.report import Evidence, Measured
 from krein.spectrum.fixes import as_fix
 
 

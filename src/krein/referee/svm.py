@@ -21,10 +21,10 @@ from typing import Any
 import numpy as np
 
 from krein.referee.box import Box, doubled
+from krein.referee.claims import Evidence, Measured
 from krein.referee.digits import Array, wide
 from krein.referee.fitted import Fitted, Outputs, Row
 from krein.referee.kernel import FixedKernel, fixed_kernel, map_faults
-from krein.referee.report import Evidence, Measured
 from krein.spectrum.fixes import weighted_flip
 
 # A one-class machine whose optimum is 0 (the origin is inside) has no objective that a
