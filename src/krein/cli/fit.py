@@ -30,7 +30,7 @@ def fit(args: Options) -> dict[str, Any]:
     label = f"fitting {name} on {problem.codes.size} items"
     with progress_bar(label, show=not args.quiet):
         model = fit_method(problem, name, params=settings or None)
-        model = _with_probabilities(model, problem) if args.proba else model
+        model = _with_probabilities(model, problem, name) if args.proba else model
     score = _training_score(model, problem)
     model = save_fitted(model, out, read, problem)
     return {
@@ -73,7 +73,7 @@ def _warn_if_diagonal(args: Options, problem: Problem) -> None:
     print_note(args, *(f.text for f in found if f.key.startswith("nearly-")))
 
 
-def _with_probabilities(model: Any, problem: Problem) -> Any:
+def _with_probabilities(model: Any, problem: Problem, name: str) -> Any:
     """Fit again with the same hyperparameters, and probabilities."""
     if hasattr(model, "predict_proba"):
         return model
@@ -82,7 +82,9 @@ def _with_probabilities(model: Any, problem: Problem) -> Any:
     if "probability" not in last.get_params():
         raise ValueError(f"no --proba for {type(last).__name__}: try another --method")
     last.set_params(probability=True)
-    return again.fit(_training_data(model, problem), problem.labels)
+    contender = TASKS[problem.task].methods[name]
+    data = _training_data(model, problem)
+    return contender.fit(again, data, problem.labels, problem.target)
 
 
 def _training_data(model: Any, problem: Problem) -> Any:

@@ -24,8 +24,18 @@ from sklearn.svm import LinearSVC
 import krein
 from krein.arrays import Array
 from krein.comparison.columns import COLUMNS, REGRESSION_COLUMNS, Column
+from krein.comparison.large import (
+    LANDMARKS,
+    MANY_ITEMS,
+    SAMPLE_ITEMS,
+    landmark_grid,
+    rough_landmarks,
+    sample_of,
+)
 from krein.comparison.yardsticks import MeanOfNearest
 from krein.estimators.hits import HitSimilarity
+from krein.estimators.nystroem import KreinNystroem
+from krein.training import Classes, Values
 
 _UNEVEN = 3.0  # times as many items in the largest class as in the smallest
 
@@ -36,6 +46,7 @@ class Offered(StrEnum):
     ALWAYS = "always"
     UNEVEN_CLASSES = "uneven classes"
     SPARSE = "sparse similarities"
+    MANY_ITEMS = "many items"
 
 
 @dataclass(frozen=True)
@@ -72,6 +83,8 @@ class Contender:
         With three or more classes both kinds of machines are candidates: one per class
         against the rest, and one per pair of classes. All SVMs that differ by the fix
         only have this in common, so that nothing else decides between them.
+    sample : int or None
+        It is trained on a random sample of at most so many items.
     """
 
     name: str
@@ -87,6 +100,7 @@ class Contender:
     takes_distances: bool = False
     offered: Offered = Offered.ALWAYS
     pairs: bool = False
+    sample: int | None = None
 
     @property
     def searches(self) -> bool:
@@ -99,6 +113,28 @@ class Contender:
         """Return the unfitted estimator with the chosen hyperparameters."""
         make = self.make or getattr(krein, self.estimator)
         return make(**self.params, **(chosen or {}))
+
+    def sampled(self, target: Classes | Values) -> np.ndarray | None:
+        """Positions of the items it is trained on; None for all of them."""
+        return None if self.sample is None else sample_of(target, self.sample)
+
+    def fit(self, model: Any, X: Any, y: Any, target: Classes | Values) -> Any:
+        """Fit a model to the items that this contender is trained on.
+
+        The others get the weight 0: the model takes rows of similarities to all items,
+        whichever it was trained on.
+        """
+        some = self.sampled(target)
+        if some is None:
+            return model.fit(X, y)
+        weight = np.zeros(target.size)
+        weight[some] = 1.0
+        return model.fit(X, y, **{f"{step_of(model)}sample_weight": weight})
+
+
+def step_of(model: Any) -> str:
+    """Prefix of parameters of `fit`: in a pipeline the last step is the model."""
+    return f"{model.steps[-1][0]}__" if hasattr(model, "steps") else ""
 
 
 # ---------------------------------------------------------------- grids, constructors
@@ -119,6 +155,14 @@ def _penalty_grid(K: Array) -> list[dict[str, Any]]:
     """Penalties in units of the similarity."""
     scale = float(np.abs(np.diagonal(K)).mean()) or float(np.abs(K).mean()) or 1.0
     return [{"alpha": a * scale} for a in (1e-3, 1e-2, 1e-1, 1.0, 10.0)]
+
+
+_NYSTROEM = KreinNystroem(LANDMARKS, random_state=0)
+
+
+def _rough_landmarks(**chosen: Any) -> Any:
+    """Return flip on landmarks, for ranking candidates only."""
+    return rough_landmarks(_NYSTROEM, **chosen)
 
 
 def _kernel_ridge(**chosen: Any) -> Any:
@@ -276,6 +320,30 @@ _CLASSIFICATION = (
         sparse=True,
         offered=Offered.SPARSE,
     ),
+    Contender(
+        name="landmarks",
+        title=f"Flip on {LANDMARKS} landmarks",
+        about=f"Trained on all items, by their similarities to {LANDMARKS} of them: "
+        "the way to train on more items than a matrix can hold.",
+        simplicity=3,
+        estimator="SpectrumSVC",
+        params={"method": "flip", "approximation": _NYSTROEM},
+        grid=landmark_grid,
+        rough=_rough_landmarks,
+        offered=Offered.MANY_ITEMS,
+    ),
+    Contender(
+        name="sample",
+        title=f"Flip on a sample of {SAMPLE_ITEMS}",
+        about=f"Exact, but trained on {SAMPLE_ITEMS} random items only: better than "
+        "landmarks where many directions of the similarity matter.",
+        simplicity=3,
+        estimator="SpectrumSVC",
+        params={"method": "flip"},
+        pairs=True,
+        sample=SAMPLE_ITEMS,
+        offered=Offered.MANY_ITEMS,
+    ),
 )
 
 # -------------------------------------------------------------------------- regression
@@ -327,6 +395,28 @@ _REGRESSION = (
         simplicity=2,
         estimator="SpectrumSVRCV",
     ),
+    Contender(
+        name="landmarks",
+        title=f"KreinRidge on {LANDMARKS} landmarks",
+        about=f"Trained on all items, by their similarities to {LANDMARKS} of them: "
+        "the way to train on more items than a matrix can hold.",
+        simplicity=3,
+        estimator="KreinRidge",
+        params={"approximation": _NYSTROEM},
+        grid=_penalty_grid,
+        offered=Offered.MANY_ITEMS,
+    ),
+    Contender(
+        name="sample",
+        title=f"KreinRidge on a sample of {SAMPLE_ITEMS}",
+        about=f"Exact, but trained on {SAMPLE_ITEMS} random items only: better than "
+        "landmarks where many directions of the similarity matter.",
+        simplicity=3,
+        estimator="KreinRidge",
+        grid=_penalty_grid,
+        sample=SAMPLE_ITEMS,
+        offered=Offered.MANY_ITEMS,
+    ),
 )
 
 
@@ -370,7 +460,12 @@ def list_methods() -> list[str]:
 
 
 def select_contenders(
-    names: Any, *, task: str = "classification", counts: Any = (), sparse: bool = False
+    names: Any,
+    *,
+    task: str = "classification",
+    counts: Any = (),
+    sparse: bool = False,
+    n: int = 0,
 ) -> list[Contender]:
     """Return the contenders asked for, or all that apply.
 
@@ -384,10 +479,12 @@ def select_contenders(
         Items of each class, where there are classes.
     sparse : bool
         The similarity is sparse: only what keeps it so applies.
+    n : int
+        Number of items, where it is known.
     """
     known = TASKS[task].methods
     if names is None:
-        return _offered(known, counts, sparse)
+        return _offered(known, counts, sparse, n)
     names = [names] if isinstance(names, str) else list(names)
     if not names:
         raise ValueError("methods is empty; give names of krein.list_methods() or None")
@@ -400,7 +497,7 @@ def select_contenders(
 
 
 def _offered(
-    known: Mapping[str, Contender], counts: Any, sparse: bool
+    known: Mapping[str, Contender], counts: Any, sparse: bool, n: int
 ) -> list[Contender]:
     """Contenders that take part without being named."""
     keep_sparse = [contender for contender in known.values() if contender.sparse]
@@ -409,4 +506,6 @@ def _offered(
     occasions = {Offered.ALWAYS}
     if len(counts) > 0 and max(counts) >= _UNEVEN * min(counts):
         occasions.add(Offered.UNEVEN_CLASSES)
+    if n > MANY_ITEMS:
+        occasions.add(Offered.MANY_ITEMS)
     return [c for c in known.values() if c.offered in occasions]

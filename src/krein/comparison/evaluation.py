@@ -83,14 +83,15 @@ def fit_method(
     if method.searches:
         model.set_params(**_folds_of_its_own(problem, folds, seed))
     if problem.kernel is not None and "kernel" in model.get_params():
-        return model.set_params(kernel=problem.kernel).fit(problem.items, y)
+        model.set_params(kernel=problem.kernel)
+        return method.fit(model, problem.items, y, problem.target)
     if problem.kernel is not None:
-        return model.fit(problem.on(rows), y)
+        return method.fit(model, problem.on(rows), y, problem.target)
     if problem.conversion is not None and method.takes_distances:
         model.set_params(kind="distance")
     elif problem.conversion is not None:
         model = make_pipeline(clone(problem.conversion), model)
-    return model.fit(problem.K, y)
+    return method.fit(model, problem.K, y, problem.target)
 
 
 def _folds_of_its_own(problem: Problem, folds: Sequence[Fold], seed: int = 0) -> dict:
@@ -145,6 +146,8 @@ class ContenderSearch:
     @cached_property
     def by_rows(self) -> bool:
         """Whether its candidates are ranked by `fit_path` on given similarities."""
+        if getattr(self.model, "approximation", None) is not None:
+            return False
         return getattr(self.model, "fits_rows", False) and self.of_classes
 
     @property
@@ -172,7 +175,10 @@ class ContenderSearch:
             if self.method.grid is not None:
                 self.grid = self.method.grid(K)
             elif hasattr(self.model, "grid") and not self.method.searches:
-                self.grid = self.model.grid(training, self.target)
+                some = self.method.sampled(self.target)
+                part = training if some is None else training.subset(some)
+                target = self.target if some is None else self.target.subset(some)
+                self.grid = self.model.grid(part, target)
             if self._tries_pairs(K):
                 self.grid = [
                     {**candidate, "multi_class": kind}
@@ -196,6 +202,8 @@ class ContenderSearch:
             return []
         say(f"{self.method.title}, inner fold {len(self.values) + 1}")
         start, values = alone_clock(), []
+        some = self.method.sampled(self.target.subset(train))
+        train = train if some is None else train[some]
         with self.noting_failure():
             if self.by_rows:
                 target = self.target
@@ -297,7 +305,7 @@ def _answer(
 ) -> dict[str, Any]:
     """Fit a model and score what it says of the test part, whose truth is y."""
     start = alone_clock()
-    model.fit(K, state.y)
+    state.method.fit(model, K, state.y, state.target)
     fitted = alone_clock()
     predicted = model.predict(new)
     seconds = {"fit_seconds": fitted - start, "predict_seconds": alone_clock() - fitted}

@@ -202,6 +202,7 @@ def compare_problem(
         task=problem.task,
         counts=np.bincount(problem.codes) if problem.classes.size else (),
         sparse=scipy.sparse.issparse(problem.K),
+        n=problem.target.size,
     )
     similarities = None if problem.conversion is not None else problem.K
     splits = outer_splits(

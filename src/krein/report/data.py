@@ -19,6 +19,7 @@ from sklearn.pipeline import make_pipeline
 
 import krein
 from krein.arrays import Array
+from krein.comparison.contenders import step_of
 from krein.diagnostics import diagnose
 from krein.verdicts import sentences
 from krein.words import digits
@@ -204,6 +205,15 @@ def _python(comparison: Any, name: str, settings: dict[str, Any]) -> str:
     names = sorted((m, ", ".join(sorted(n))) for m, n in imports.items())
     head = [f"from {module} import {some}" for module, some in reversed(names)]
     fit = [f"model = {text}", f"model.fit({data}, y)"]
+    if method.sampled(problem.target) is not None:
+        head.append("import numpy as np")
+        draw = f"np.random.default_rng(0).permutation(len(y)) < {method.sample}"
+        key = f"{step_of(model)}sample_weight"
+        fit = [
+            f"some = {draw}  # others have no weight",
+            fit[0],
+            f"model.fit({data}, y, {key}=some)",
+        ]
     return "\n".join([*head, "", *fit, f"print(model.predict({new})){what}"])
 
 
