@@ -138,7 +138,18 @@ def seconds_in_words(seconds: float) -> str:
 
 def is_watched() -> bool:
     """Whether somebody sees standard error: on a terminal or in a notebook."""
-    return sys.stderr.isatty() or "ipykernel" in sys.modules
+    return sys.stderr.isatty() or _in_notebook()
+
+
+def _in_notebook() -> bool:
+    """Whether this process runs the cells of a notebook.
+
+    The shell of Jupyter, Colab or VS Code has a kernel, that of ``ipython`` has none. A
+    script that only imports ipykernel has no shell at all.
+    """
+    get_ipython = getattr(sys.modules.get("IPython"), "get_ipython", None)
+    shell = get_ipython() if get_ipython is not None else None
+    return getattr(shell, "kernel", None) is not None
 
 
 @contextmanager

@@ -1,5 +1,6 @@
 """A comparison says how long it takes: before a long one, after its first split."""
 
+import subprocess
 import sys
 import warnings
 
@@ -7,7 +8,7 @@ import pytest
 
 from krein import compare, tl1_kernel
 from krein.comparison import estimate
-from tests.cli.terminal import terminal
+from tests.cli.terminal import ENVIRONMENT, terminal
 
 
 @pytest.fixture
@@ -91,3 +92,49 @@ def test_a_terminal_shows_the_time_left_and_a_pipe_nothing():
     assert shown.code == 0
     assert "comparing 40 items" in shown.out
     assert "left" in shown.out
+
+
+# What a cell of a notebook runs in, as far as krein looks: ipykernel is not needed
+# here. Its shell is a ZMQInteractiveShell with a kernel; that of ``ipython`` on a
+# terminal is a TerminalInteractiveShell without one.
+SHELL = """
+import sys
+import types
+
+class Shell:
+    kernel = {kernel}
+
+shell = Shell() if {running} else None
+sys.modules["ipykernel"] = types.ModuleType("ipykernel")
+sys.modules["IPython"] = types.ModuleType("IPython")
+sys.modules["IPython"].get_ipython = lambda: shell
+"""
+
+
+@pytest.mark.parametrize(
+    ("kernel", "running", "drawn"),
+    [("object()", True, True), ("None", True, False), ("object()", False, False)],
+    ids=["a notebook", "ipython in a pipe", "a script that imports ipykernel"],
+)
+def test_a_notebook_shows_the_time_left(kernel, running, drawn):
+    """Standard error is no terminal in any of these."""
+    start = SHELL.format(kernel=kernel, running=running)
+    program = [sys.executable, "-c", start + SLOW]
+    ended = subprocess.run(
+        program,
+        capture_output=True,
+        text=True,
+        check=True,
+        env=ENVIRONMENT,
+        timeout=300,
+    )
+    assert ended.stdout == ""
+    assert ("comparing 40 items" in ended.stderr) == drawn
+    assert ("left" in ended.stderr) == drawn
+
+
+def test_the_warning_names_what_takes_less(problem, monkeypatch):
+    monkeypatch.setattr(estimate, "_MANY", 50)
+    monkeypatch.setattr(estimate, "least_seconds", lambda *given: 1e5)
+    with pytest.warns(UserWarning, match=r"methods=\['landmarks', 'sample'\]"):
+        compare(*problem, methods=["svc"], cv=3, progress=False)
