@@ -65,6 +65,22 @@ def test_similarities_are_given_as_they_are(points):
     assert found.scores("similarity")[0] == pytest.approx(score)
 
 
+@pytest.mark.parametrize("settled", ["on all items", "on training items"])
+def test_a_kernel_on_items_tells_how_similar_items_are_to_themselves(settled, points):
+    """The comparison measures the very model that is fitted at its end."""
+    X, y = points
+    kernel = Kernel("poly", degree=2, gamma=0.5)
+    if settled == "on training items":
+        kernel = Kernel("sigmoid", gamma="scale")
+    found = compare(X, y, kernel, ["similarity", "svc"], cv=halves(50))
+    expected = []
+    for train, test in halves(50):
+        model = SimilarityClassifier(kernel, random_state=0).fit(X[train], y[train])
+        assert len(model.ranking_) == 6
+        expected.append(model.score(X[test], y[test]))
+    assert found.scores("similarity").tolist() == pytest.approx(expected)
+
+
 def test_groups_stay_together_inside(points):
     X, y = points
     groups = np.arange(50) // 2

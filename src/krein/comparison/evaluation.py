@@ -289,15 +289,33 @@ def _final_fit(
             model = state.method.build(record["params"])
             if state.method.searches:
                 model.set_params(**_folds_of_its_own(problem, state.folds))
-            D = problem.distances(train) if state.method.takes_distances else None
-            if D is not None:
-                model.set_params(kind="distance")
-                K, new = D[train], D[test]
+            if state.method.takes_distances:
+                K, new = _richest_form(problem, model, K, new, split)
             record |= _answer(state, model, K, new, problem.codes[test])
     if state.error:
         return {"method": state.method.name, "error": state.error}
     slow = any(issubclass(w.category, ConvergenceWarning) for w in caught)
     return record | {"search_seconds": state.seconds, "converged": not slow}
+
+
+def _richest_form(
+    problem: Problem, model: Any, K: Any, new: Any, split: Fold
+) -> tuple[Any, Any]:
+    """Prepare a model that takes distances; return what it is given, and new items.
+
+    Distances where the data are distances; where a kernel on items was given, a kernel
+    that knows the similarity of every item to itself; similarities otherwise.
+    """
+    train, test = split
+    D = problem.distances(train)
+    if D is not None:
+        model.set_params(kind="distance")
+        return D[train], D[test]
+    kernel = problem.known_items(train)
+    if kernel is not None:
+        model.set_params(kernel=kernel)
+        return train[:, None], test[:, None]
+    return K, new
 
 
 def _answer(

@@ -85,6 +85,21 @@ class Problem:
             return None
         return self.K[:, train]
 
+    def known_items(self, train: np.ndarray) -> KnownItems | None:
+        """A kernel on the positions of items, where a kernel on items was given.
+
+        A model that is fitted with it sees what it would see with the items: unlike a
+        row of similarities, a kernel tells how similar a new item is to itself.
+        """
+        if self.kernel is None or self.conversion is not None:
+            return None
+        if self.K is not None:
+            return KnownItems(self.K[:, train], train, np.diagonal(self.K))
+        settled = self.kernel.fit(take(self.items, train))
+        alone = (take(self.items, [i]) for i in self.everything)
+        own = np.array([kernel_matrix(settled, x, x)[0, 0] for x in alone])
+        return KnownItems(self.on(train), train, own)
+
     def matrix(self) -> Matrix:
         """Similarities of all items."""
         return as_matrix(self.on(self.everything))
@@ -107,6 +122,34 @@ class Problem:
         if isinstance(target, Classes):
             return inner_folds(target.codes, seed, "compare", groups)
         return shuffled_folds(target, min(FOLDS, train.size), seed, groups)
+
+
+@dataclass(frozen=True)
+class KnownItems:
+    """A kernel on the positions of items (n_items, 1), whose values are known already.
+
+    Attributes
+    ----------
+    columns : ndarray of shape (n, n_train)
+        Similarities of all items to the training items.
+    train : ndarray of int
+        Positions of the training items.
+    own : ndarray of shape (n,)
+        Similarities of all items to themselves.
+    """
+
+    columns: Array
+    train: np.ndarray
+    own: Array
+
+    def __call__(self, X: Array, Y: Array) -> Array:
+        """Similarities of items to training items, or of one item to itself."""
+        rows, others = X[:, 0].astype(int), Y[:, 0].astype(int)
+        if rows.size == 1 and np.array_equal(rows, others):
+            return self.own[rows][:, None]
+        order = np.argsort(self.train)
+        places = order[np.searchsorted(self.train[order], others)]
+        return self.columns[np.ix_(rows, places)]
 
 
 def make_problem(
