@@ -13,6 +13,7 @@ import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from krein import (
+    CPDSVC,
     KreinNystroem,
     KreinRidge,
     PCoA,
@@ -23,6 +24,8 @@ from krein import (
     diagnose,
     kernel_matrix,
     nearest_psd,
+    published,
+    rbf_kernel,
     threads,
 )
 from krein.estimators import nystroem, ordination, transformers
@@ -125,6 +128,26 @@ def test_landmarks_take_one_thread_whatever_their_size(seen, rng, monkeypatch):
     assert found == {1}
 
 
+@pytest.mark.parametrize(("loss", "expected"), [("squared_hinge", 1), ("logistic", 2)])
+def test_conditionally_definite_machines_of_few_violators_take_one(
+    seen, rng, monkeypatch, loss, expected
+):
+    kernel, found = seen
+    monkeypatch.setattr(threads, "ONE_THREAD_BELOW", 60)
+    X = rng.random((60, 3))
+
+    def definite(X, Y):
+        kernel(X, Y)  # only to look at the threads
+        return rbf_kernel(X, Y)
+
+    y = X[:, 0] > 0.5
+    CPDSVC(kernel=definite, scale=False, loss=loss).fit(X, y)
+    assert found == {expected}
+    found.clear()
+    CPDSVC.path(X, y, [1.0, 0.1], kernel=definite, scale=False, loss=loss)
+    assert found == {expected}
+
+
 @pytest.mark.parametrize("work", ["compare", "diagnose", "nearest_psd", "search"])
 def test_entries_take_what_their_size_says(work, rng, monkeypatch):
     X = rng.standard_normal((40, 3))
@@ -172,6 +195,30 @@ def test_transformers_and_kernels_too(seen, rng, monkeypatch):
     PCoA().fit(D).transform(D[:5])
     KreinNystroem(7, "tl1", random_state=0).fit(X).transform(X[:6])
     assert entered == [(4, 30), (5, 30), (6, 7)]
+
+
+@pytest.mark.parametrize(
+    "name", sorted(set(published.__all__) - {"convergence_condition"})
+)
+def test_published_algorithms_take_what_their_size_says(name, rng, monkeypatch):
+    X = rng.standard_normal((40, 3))
+    K, y = X @ X.T, np.where(X[:, 0] > 0.0, 1.0, -1.0)
+    found = set()
+
+    def stop(iterate):
+        found.update(blas())
+        return True
+
+    def run():
+        first = [K, np.eye(40)] if name == "mkl" else K
+        getattr(published, name)(first, y, callback=stop)
+
+    run()
+    assert found == {1}
+    found.clear()
+    monkeypatch.setattr(threads, "ONE_THREAD_BELOW", 40)
+    run()
+    assert found == {2}
 
 
 # ------------------------------------------------------------------- the user's limits

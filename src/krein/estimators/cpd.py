@@ -55,6 +55,11 @@ class CPDClassifier(CPDModel, KernelClassifier):
         "solver": [StrOptions({"newton", "published"})],
     }
 
+    @property
+    def _on_one_thread(self) -> bool:  # type: ignore[override]
+        """Few violators are decomposed, in many short products, whatever the size."""
+        return self.loss == "squared_hinge"
+
     def fit_rows(self, training: Training, target: Classes) -> FittedRows:
         """Fit all rows on one space; see `KernelModel.fit_rows`."""
         assert isinstance(training, CPDTraining)
@@ -373,7 +378,7 @@ class CPDSVC(CPDClassifier):
         check_grid(alphas, "alphas")
         first = cls(**{**params, "alpha": alphas[0]})
         first._validate_params()
-        with threads_for(rows_of(X)):
+        with threads_for(0 if first._on_one_thread else rows_of(X)):
             training, target = first._start(X, y, sample_weight, P=P)
             polynomial = first._choose_polynomial(training, target)
             path = first._path_rows(training, target, alphas, polynomial)

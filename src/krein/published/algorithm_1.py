@@ -40,6 +40,7 @@ from krein.published.proxy_svm import Callback
 from krein.published.solver import solver
 from krein.published.updated_factor import UpdatedFactor
 from krein.result import Certificate, Result
+from krein.threads import threads_by_size
 
 _RECURSE = 500  # line 2
 _HALVINGS = 60  # line 28 may never hold to rounding
@@ -265,6 +266,7 @@ def _iterate(problem: CPDMatrices, point: Point, bound: float, **how: Any) -> It
     return Iterate(point[0], value, certificate, bound, info={"beta": point[1]}, **how)
 
 
+@threads_by_size
 def walder_algorithm_1(
     Phi: Any,
     y: Any,

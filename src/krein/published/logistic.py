@@ -20,6 +20,7 @@ from krein.published.checks import check, check_matrix, check_start, matrix_and_
 from krein.published.concave_convex import CCCPSettings, cccp_logistic, least_shift
 from krein.result import Result
 from krein.spectrum.decomposition import Spectrum
+from krein.threads import threads_by_size
 
 Callback = Callable[[Iterate], bool | None]
 Seed = int | np.random.RandomState | None
@@ -78,6 +79,7 @@ def _concave_convex(
     return replace(result, x=result.x[:, 0])
 
 
+@threads_by_size
 def cccp_gd(
     K: Any,
     y: Any,
@@ -179,6 +181,7 @@ def cccp_gd(
     )
 
 
+@threads_by_size
 def ccicp_gd(
     K: Any,
     y: Any,
@@ -252,6 +255,7 @@ def ccicp_gd(
     )
 
 
+@threads_by_size
 def ccicp_sgd(
     K: Any,
     y: Any,
@@ -332,6 +336,7 @@ def ccicp_sgd(
     )
 
 
+@threads_by_size
 def krein_gd(
     K: Any,
     y: Any,

@@ -17,6 +17,7 @@ from krein.published import cutting_planes, gradient_methods, semi_infinite
 from krein.published.checks import check, check_matrix, check_start, matrix_and_labels
 from krein.result import Result
 from krein.spectrum.decomposition import Spectrum
+from krein.threads import rows_of, threads_by_size, threads_for
 
 Callback = Callable[[Iterate], bool | None]
 _DUAL = "the dual variables a"
@@ -32,6 +33,7 @@ def _proxy_svm(K: Any, y: Any, C: float, rho: float) -> ProxySVM:
     return ProxySVM(Spectrum.exact(K), box_of(y, C), rho)
 
 
+@threads_by_size
 def spgm(
     K: Any,
     y: Any,
@@ -120,6 +122,7 @@ def spgm(
     )
 
 
+@threads_by_size
 def smm(
     K: Any,
     y: Any,
@@ -182,6 +185,7 @@ def smm(
     )
 
 
+@threads_by_size
 def accpm(
     K: Any,
     y: Any,
@@ -243,6 +247,7 @@ def accpm(
     )
 
 
+@threads_by_size
 def siqclp(
     K: Any,
     y: Any,
@@ -372,30 +377,35 @@ def mkl(
     check(tol=tol, max_iter=max_iter, callback=callback)
     if len(kernels) == 0:
         raise ValueError("kernels is empty; give at least one kernel")
-    parts, y = _positive_kernels(kernels, y)
-    costs = np.zeros(len(parts))
-    if target is not None:
-        K0 = check_matrix(target, "target")
-        if K0.shape != parts[0].shape:
-            raise ValueError(f"target must have shape {parts[0].shape}, got {K0.shape}")
-        costs = rho * np.array([np.sum((K - K0) ** 2) for K in parts])
-    unit = np.ones(len(parts))
-    if normalize == "trace":
-        unit = _traces(parts)
-        parts = [K / trace for K, trace in zip(parts, unit, strict=True)]
+    with threads_for(rows_of(y)):
+        parts, y = _positive_kernels(kernels, y)
+        costs = np.zeros(len(parts))
+        if target is not None:
+            costs = rho * _distances(parts, check_matrix(target, "target"))
+        unit = np.ones(len(parts))
+        if normalize == "trace":
+            unit = _traces(parts)
+            parts = [K / trace for K, trace in zip(parts, unit, strict=True)]
 
-    def theirs(iterate: Iterate) -> bool | None:
-        assert callback is not None
-        return callback(replace(iterate, x=iterate.x / unit))
+        def theirs(iterate: Iterate) -> bool | None:
+            assert callback is not None
+            return callback(replace(iterate, x=iterate.x / unit))
 
-    result = kernel_weights(
-        MKLWeights(parts, costs / unit, box_of(y, C)),
-        _first_weights(x0, unit),
-        tol=tol,
-        max_iter=max_iter,
-        callback=None if callback is None else theirs,
-    )
+        result = kernel_weights(
+            MKLWeights(parts, costs / unit, box_of(y, C)),
+            _first_weights(x0, unit),
+            tol=tol,
+            max_iter=max_iter,
+            callback=None if callback is None else theirs,
+        )
     return replace(result, x=result.x / unit)
+
+
+def _distances(kernels: list[Array], K0: Array) -> Array:
+    """Squared Frobenius distances of the kernels to K0."""
+    if K0.shape != kernels[0].shape:
+        raise ValueError(f"target must have shape {kernels[0].shape}, got {K0.shape}")
+    return np.array([np.sum((K - K0) ** 2) for K in kernels])
 
 
 def _positive_kernels(kernels: Sequence[Any], y: Any) -> tuple[list[Array], Array]:

@@ -8,8 +8,10 @@ from krein.published import difference_of_convex as dc
 from krein.published.checks import check, check_start, matrix_and_labels
 from krein.published.proxy_svm import Callback, box_of
 from krein.result import Result
+from krein.threads import threads_by_size
 
 
+@threads_by_size
 def tdca(
     K: Any,
     y: Any,
@@ -77,6 +79,7 @@ def tdca(
     )
 
 
+@threads_by_size
 def dc_primal(
     K: Any,
     y: Any,
