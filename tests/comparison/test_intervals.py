@@ -5,10 +5,15 @@ import json
 import matplotlib as mpl
 import numpy as np
 import pytest
-from scipy.stats import binomtest
+from scipy.stats import binomtest, poisson
 
 from krein import compare
-from krein.comparison.significance import rate_interval, rate_test, wilson
+from krein.comparison.significance import (
+    modified_wilson,
+    rate_interval,
+    rate_test,
+    wilson,
+)
 from krein.report.data import Case
 from krein.report.render import render
 from tests.comparison.made_up import of_items
@@ -26,12 +31,40 @@ def test_wilson_against_scipy(right, n):
 def test_an_interval_over_items_is_wilson_for_fewer_items(rng):
     values = (rng.random(80) < 0.8).astype(float)
     low, high = rate_interval(values, **ONE_FOLD)
-    assert (low, high) == pytest.approx(wilson(values.mean(), 80 / (1 + 1.25 * 1.25)))
-    better = rate_interval(values, **ONE_FOLD, skill=1.0)
-    assert better[1] - better[0] < high - low
+    assert (low, high) == pytest.approx(wilson(values.mean(), 80 / (1 + 1.25 / 3)))
     twins = np.repeat(np.arange(40), 2)
     grouped = rate_interval(values, groups=twins, **ONE_FOLD)
-    assert grouped == pytest.approx(wilson(values.mean(), 40 / (1 + 1.25 * 1.25)))
+    assert grouped == pytest.approx(wilson(values.mean(), 40 / (1 + 1.25 / 3)))
+
+
+@pytest.mark.parametrize(("errors", "longer"), [(0, False), (1, True), (3, True)])
+def test_few_errors_make_an_interval_longer(errors, longer):
+    """Brown, Cai and DasGupta: the mean with which so many are seen in 5 %."""
+    low, high = modified_wilson(1.0 - errors / 60, 60)
+    plain = wilson(1.0 - errors / 60, 60)
+    assert low == plain[0]
+    assert (high > plain[1]) == longer
+    if longer:
+        assert poisson.sf(errors - 1, 60 * (1.0 - high)) == pytest.approx(0.05)
+    mirrored = modified_wilson(errors / 60, 60)
+    assert mirrored == pytest.approx((1.0 - high, 1.0 - low))
+
+
+@pytest.mark.parametrize(("errors", "longer"), [(3.49, True), (3.51, False)])
+def test_more_than_three_errors_are_left_to_wilson(errors, longer):
+    high = modified_wilson(1.0 - errors / 20, 20)[1]
+    assert (high > wilson(1.0 - errors / 20, 20)[1]) == longer
+
+
+def test_intervals_are_about_as_wide_as_they_have_to_be():
+    """Of one data set after the other: neither nearly all nor too few hold the rate."""
+    rng = np.random.default_rng(0)
+    for n, rate in ((20, 0.98), (40, 0.7), (200, 0.9)):
+        held = []
+        for _ in range(400):
+            low, high = rate_interval(rng.random(n) < rate, **ONE_FOLD)
+            held.append(low <= rate <= high)
+        assert 0.93 <= np.mean(held) <= 0.995
 
 
 def test_classes_count_by_themselves():
@@ -39,7 +72,7 @@ def test_classes_count_by_themselves():
     rare = np.arange(100) < 6
     low, high = rate_interval(np.ones(100), rare.astype(int), **ONE_FOLD)
     assert high == 1.0
-    assert low < 0.75
+    assert low < 0.8
     assert rate_interval(np.ones(100), **ONE_FOLD)[0] > 0.9
 
 

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.optimize import minimize_scalar
 from sklearn.base import clone
 
 from krein import (
@@ -19,6 +20,7 @@ from krein import (
 from krein.selection.calibration import (
     conformity,
     fit_sigmoid,
+    fit_sigmoids,
     sigmoid_probabilities,
     threshold,
     thresholds,
@@ -190,7 +192,56 @@ def test_the_nearest_probabilities_that_agree():
     assert row.argmax() == 0
     agreeing = sigmoid_probabilities(scores, slope, np.zeros(3))
     plain = 1.0 / (1.0 + np.exp(-scores))
-    np.testing.assert_array_equal(agreeing, plain / plain.sum())
+    np.testing.assert_allclose(agreeing, plain / plain.sum(), rtol=1e-12)
+
+
+def ten_classes(seed):
+    """Scores of 400 items out of fold, and of as many new ones."""
+    rng = np.random.default_rng(seed)
+    y = np.arange(800) % 10
+    X = rng.standard_normal((800, 10)) + 2.5 * np.eye(10)[y]
+    K = np.tanh(X @ X.T / 10 - 0.3)
+    model = SpectrumSVC("clip", probability=True, random_state=0)
+    return model.fit(K[:400, :400], y[:400]), K[400:, :400], y[400:]
+
+
+def test_ten_classes_are_not_said_to_be_less_sure_than_they_are():
+    """Without the temperature the probabilities are too low."""
+    model, new, y = ten_classes(0)
+    proba = model.predict_proba(new)
+    right = np.mean(proba.argmax(axis=1) == y)
+    slope, offset, temperature = model.calibration_
+    assert temperature < 1.0
+    plain = sigmoid_probabilities(model.decision_function(new), slope, offset)
+    assert plain.max(axis=1).mean() < right - 0.06
+    assert abs(proba.max(axis=1).mean() - right) < 0.04
+    rows = np.arange(400)
+    assert -np.log(proba[rows, y]).mean() < -np.log(plain[rows, y]).mean()
+
+
+def test_the_temperature_is_the_best_one():
+    """Of the smoothed log-loss, by another method."""
+    rng = np.random.default_rng(0)
+    codes = rng.integers(0, 4, 200)
+    scores = rng.standard_normal((200, 4)) + 1.5 * np.eye(4)[codes]
+    slope, offset, found = fit_sigmoids(scores, codes, None, 4)
+    one = 1.0 / (1.0 + np.exp(-(slope * scores + offset)))
+    one /= one.sum(axis=1, keepdims=True)
+    target = np.full((200, 4), 1.0 / 202 / 3)
+    target[np.arange(200), codes] = 201 / 202
+
+    def loss(T):
+        p = one ** (1.0 / T)
+        return -np.sum(target * np.log(p / p.sum(axis=1, keepdims=True)))
+
+    best = minimize_scalar(loss, bounds=(0.1, 10.0), method="bounded")
+    assert found.shape == (1,)
+    assert found[0] == pytest.approx(best.x, rel=1e-4)
+
+
+def test_two_classes_have_no_temperature():
+    codes = np.arange(20) % 2
+    assert len(fit_sigmoids(np.linspace(-1, 1, 20)[:, None], codes, None, 2)) == 2
 
 
 def test_a_sigmoid_never_falls():

@@ -379,8 +379,7 @@ class Comparison:
         del design["weight"]
         tested = ~np.isnan(right)
         strata = self.problem.codes[tested] if by_class else None
-        skill = self.skill(method)
-        return list(significance.rate_interval(values, strata, **design, skill=skill))
+        return list(significance.rate_interval(values, strata, **design))
 
     def confusion(self, method: str) -> np.ndarray:
         """Return counts (true class, predicted class); of numbers an empty table."""

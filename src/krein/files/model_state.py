@@ -25,9 +25,11 @@ def _is_result(value: Any) -> bool:
     return bool(rows) and all(map(_named("Result"), rows))
 
 
-def _is_pair_of_arrays(value: Any) -> bool:
-    floats = _array("f")
-    return isinstance(value, tuple) and len(value) == 2 and all(map(floats, value))
+def _are_sigmoids(value: Any) -> bool:
+    """Slopes and offsets; of three and more classes also a temperature."""
+    if not isinstance(value, tuple) or len(value) not in (2, 3):
+        return False
+    return all(map(_array("f"), value))
 
 
 KINDS: dict[str, Callable[[Any], bool]] = {
@@ -46,7 +48,7 @@ KINDS: dict[str, Callable[[Any], bool]] = {
     "kernels": lambda v: isinstance(v, list) and all(map(callable, v)),
     "result": _is_result,
     "names": lambda v: isinstance(v, list) and all(isinstance(n, str) for n in v),
-    "sigmoids": _is_pair_of_arrays,
+    "sigmoids": _are_sigmoids,
     "table": lambda v: isinstance(v, dict),
     "spectrum": _named("Spectrum"),
     "transform": _named("FixedKernel"),

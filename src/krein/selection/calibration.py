@@ -12,10 +12,10 @@ for it.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
-from scipy.special import expit, logit, softmax
+from scipy.special import expit, log_expit, log_softmax, logit, softmax
 
 from krein.arrays import Array
 from krein.selection.folds import inner_folds
@@ -29,10 +29,13 @@ _TINY = 1e-300
 _TILT = 1e-9  # by which a predicted class is above those it shares with
 
 
+Sigmoids: TypeAlias = tuple[Array, ...]  # slopes, offsets and, for 3 classes, T
+
+
 def sigmoid_calibration(
     model: Any, training: Training, target: Classes, random_state: Any
-) -> tuple[tuple[Array, Array], Array]:
-    """Slopes and offsets (n_rows,) of the sigmoids of a one-vs-rest model.
+) -> tuple[Sigmoids, Array]:
+    """Sigmoids of a one-vs-rest model, as `fit_sigmoids` returns them.
 
     With them comes what prediction sets need (`conformity`). At low rank the
     landmarks are shared by the folds; they know no labels.
@@ -44,7 +47,7 @@ def sigmoid_calibration(
 
 def calibrated(
     scores: Array, target: Classes, weight: Array | None
-) -> tuple[tuple[Array, Array], Array]:
+) -> tuple[Sigmoids, Array]:
     """Sigmoids and conformity of out-of-fold scores (n, n_rows)."""
     sigmoids = fit_sigmoids(scores, target.codes, weight, target.n)
     own = sigmoid_probabilities(scores, *sigmoids)
@@ -53,8 +56,15 @@ def calibrated(
 
 def fit_sigmoids(
     scores: Array, codes: np.ndarray, weight: Array | None, n_classes: int
-) -> tuple[Array, Array]:
-    """Slopes and offsets (n_rows,) from out-of-fold scores (n, n_rows)."""
+) -> Sigmoids:
+    """Slopes and offsets (n_rows,) from out-of-fold scores (n, n_rows).
+
+    With three or more classes a temperature of shape (1,) comes third: sigmoids that
+    are divided by their sum are under-confident, because each of them was fitted
+    without knowing the others. Of temperature, vector scaling, pairwise coupling and
+    this one, this one had the lowest log-loss on the data on which it was chosen
+    (``benchmarks/probabilities.py``).
+    """
     tested = ~np.isnan(scores).any(axis=1)  # not those of classes with one sample
     scores, codes = scores[tested], codes[tested]
     weight = None if weight is None else weight[tested]
@@ -64,21 +74,31 @@ def fit_sigmoids(
         for row, k in enumerate(positives)
     ]
     slopes, offsets = np.array(fits).T
-    return slopes, offsets
+    if n_classes == 2:
+        return slopes, offsets
+    logs = _log_sigmoids(scores, slopes, offsets)
+    counts = np.ones(codes.size) if weight is None else weight
+    return slopes, offsets, temperatures(logs[None], codes, counts)
 
 
-def sigmoid_probabilities(scores: Array, slope: Array, offset: Array) -> Array:
+def sigmoid_probabilities(
+    scores: Array, slope: Array, offset: Array, temperature: Array | float = 1.0
+) -> Array:
     """Class probabilities (n, n_classes) from one-vs-rest scores (n, n_rows).
 
-    The predicted class, of the highest score, is the most probable one.
+    Those of three and more classes are proportional to ``sigmoid ** (1 / T)``. The
+    predicted class, of the highest score, is the most probable one.
     """
-    positive = expit(scores * slope + offset)
-    if positive.shape[1] == 1:
+    if scores.shape[1] == 1:
+        positive = expit(scores * slope + offset)
         return with_highest(np.hstack([1.0 - positive, positive]), scores)
-    total = positive.sum(axis=1, keepdims=True)
-    equal = 1.0 / positive.shape[1]
-    found = np.where(total > 0, positive / np.where(total > 0, total, 1.0), equal)
-    return with_highest(found, scores)
+    logs = _log_sigmoids(scores, slope, offset)
+    return with_highest(softmax(logs / temperature, axis=1), scores)
+
+
+def _log_sigmoids(scores: Array, slope: Array, offset: Array) -> Array:
+    """Logarithms of what the sigmoids say of each class, divided by their sum."""
+    return log_softmax(log_expit(scores * slope + offset), axis=1)
 
 
 def with_highest(probabilities: Array, scores: Array) -> Array:
