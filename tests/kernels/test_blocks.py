@@ -41,7 +41,7 @@ def test_tiles_cover_each_pair_once():
 
 @pytest.mark.parametrize("n_jobs", [1, 2])
 def test_jobs_and_blocks_give_the_same_matrix(X, n_jobs, monkeypatch):
-    monkeypatch.setattr("krein.kernels.blocks._LARGEST_BLOCK", 13)
+    monkeypatch.setattr("krein.kernels.blocks.LARGEST_BLOCK", 13)
     K = kernel_matrix("tl1", X, n_jobs=n_jobs)
     np.testing.assert_array_equal(K, tl1_kernel(X))
     rows = kernel_matrix("tl1", X, X[:7], n_jobs=n_jobs)
@@ -51,7 +51,7 @@ def test_jobs_and_blocks_give_the_same_matrix(X, n_jobs, monkeypatch):
 
 
 def test_half_of_a_symmetric_matrix_is_evaluated(X, monkeypatch):
-    monkeypatch.setattr("krein.kernels.blocks._LARGEST_BLOCK", 10)
+    monkeypatch.setattr("krein.kernels.blocks.LARGEST_BLOCK", 10)
     seen = []
 
     def counting(A, B):

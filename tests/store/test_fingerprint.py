@@ -314,7 +314,7 @@ def test_a_store_refuses_another_kernel(tmp_path, one, other):
 
 
 def test_an_interrupted_matrix_is_not_finished_by_another_kernel(tmp_path, monkeypatch):
-    monkeypatch.setattr("krein.kernels.blocks._LARGEST_BLOCK", 10)
+    monkeypatch.setattr("krein.kernels.blocks.LARGEST_BLOCK", 10)
     X = np.random.default_rng(0).random((30, 3))
 
     def evaluated(function):

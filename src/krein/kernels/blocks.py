@@ -23,7 +23,7 @@ from krein.items import take
 from krein.kernels.distances import check_items, same_items
 from krein.kernels.registry import Kernel, as_kernel, items_for
 from krein.similarity.matrix import evaluate
-from krein.store.blocks import BlockStore, Tiling
+from krein.store.blocks import LARGEST_BLOCK, BlockStore, Tiling
 from krein.store.files import check_writable, locked
 from krein.store.fingerprint import fingerprint
 from krein.threads import in_job, threads_for, threads_of_job
@@ -31,8 +31,6 @@ from krein.words import progress_bar
 
 # Per job: one block in work with temporaries of the kernel, two waiting to be written.
 _BLOCKS_PER_JOB = 6
-# A block is what a killed run loses: 26 s at 100 microseconds a pair.
-_LARGEST_BLOCK = 512
 _TILES_PER_JOB = 8
 
 
@@ -99,7 +97,7 @@ def kernel_matrix(
         with threads_for(n_rows, n_columns):
             return evaluate(kernel, X, Y)
     pieces = ceil(max(n_rows, n_columns) / isqrt(2 * _TILES_PER_JOB * n_jobs))
-    tiling = Tiling(n_rows, n_columns, min(size, pieces, _LARGEST_BLOCK), symmetric)
+    tiling = Tiling(n_rows, n_columns, min(size, pieces, LARGEST_BLOCK), symmetric)
     results = partial(_results, kernel, (X, Y), n_jobs, progress)
     if out is not None:
         key = (krein.__version__, np.__version__, kernel, X, None if Y is X else Y)

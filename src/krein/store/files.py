@@ -174,16 +174,16 @@ def replace_file(path: Path, *content: bytes | memoryview) -> None:
             file.writelines(content)
         os.replace(temporary, path)
     except OSError as error:
-        full = error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-        raise OSError(
-            error.errno,
-            f"{error.strerror or error}; {_free_space(path.parent)}"
-            if full
-            else f"{error.strerror or error}",
-            str(path),
-        ) from error
+        why = str(error.strerror or error)
+        if error.errno in _DISK_FULL:
+            why = f"{why}; {_free_space(path.parent)}"
+        raise OSError(error.errno, why, str(path)) from error
     finally:
         temporary.unlink(missing_ok=True)
+
+
+# Windows knows no quotas.
+_DISK_FULL = {errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC)}
 
 
 def _free_space(folder: Path) -> str:
