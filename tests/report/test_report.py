@@ -16,16 +16,17 @@ from krein import PseudoEuclideanEmbedding
 from krein.comparison.baselines import free_scores as levels
 from krein.report.charts import (
     embedding,
-    heat_chart,
-    heat_map,
-    heat_png,
     interval_chart,
     scatter_chart,
     spectrum_chart,
     ticks,
 )
 from krein.report.data import Case, headline, mistakes
-from krein.report.render import _classes, render, score_table, words
+from krein.report.heat_map import heat_chart, heat_map, heat_png
+from krein.report.page import words
+from krein.report.render import render
+from krein.report.section import classes_in_words
+from krein.report.tables import score_table
 from krein.spectrum.decomposition import Spectrum
 from krein.words import seconds_in_words
 from tests.report.conftest import HOSTILE
@@ -248,8 +249,8 @@ def test_seconds_as_people_write_them(seconds, words):
 
 def test_many_classes_are_counted_not_listed():
     labels, counts = [f"c{i}" for i in range(20)], list(range(3, 23))
-    assert _classes(labels, counts) == "20 classes of 3 to 22 items"
-    assert _classes(labels[:2], counts[:2]) == "classes c0: 3, c1: 4"
+    assert classes_in_words(labels, counts) == "20 classes of 3 to 22 items"
+    assert classes_in_words(labels[:2], counts[:2]) == "classes c0: 3, c1: 4"
 
 
 def test_the_headline_is_short(found, comparison):

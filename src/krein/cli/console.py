@@ -377,10 +377,12 @@ def as_rows(columns: dict[str, Any]) -> list[dict[str, Any]]:
     return [dict(zip(columns, row, strict=True)) for row in values]
 
 
-def write_csv(path: Path | None, rows: list[dict], force: bool, **how: Any) -> None:
-    """Write rows as csv, to standard output without a path; `how` of `write_rows`."""
+def write_csv(
+    path: Path | None, rows: list[dict], force: bool, *, quote_numbers: bool = False
+) -> None:
+    """Write rows as csv, to standard output without a path; see `write_rows`."""
     table = [list(rows[0]), *(list(row.values()) for row in rows)]
     if path is None:
-        return write_rows(sys.stdout, table, **how)
+        return write_rows(sys.stdout, table, quote_numbers=quote_numbers)
     with atomic_write(path, overwrite=force, text=True) as file:
-        write_rows(file, table, **how)
+        write_rows(file, table, quote_numbers=quote_numbers)

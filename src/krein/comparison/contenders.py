@@ -129,12 +129,14 @@ class Contender:
             return model.fit(X, y)
         weight = np.zeros(target.size)
         weight[some] = 1.0
-        return model.fit(X, y, **{f"{step_of(model)}sample_weight": weight})
+        return model.fit(X, y, **{self.weight_parameter(model): weight})
 
-
-def step_of(model: Any) -> str:
-    """Prefix of parameters of `fit`: in a pipeline the last step is the model."""
-    return f"{model.steps[-1][0]}__" if hasattr(model, "steps") else ""
+    @staticmethod
+    def weight_parameter(model: Any) -> str:
+        """Name of the weights in `fit`: in a pipeline the last step is the model."""
+        if hasattr(model, "steps"):
+            return f"{model.steps[-1][0]}__sample_weight"
+        return "sample_weight"
 
 
 # ---------------------------------------------------------------- grids, constructors

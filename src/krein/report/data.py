@@ -9,9 +9,9 @@ import importlib.metadata
 import platform
 import shlex
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn import config_context
@@ -19,7 +19,6 @@ from sklearn.pipeline import make_pipeline
 
 import krein
 from krein.arrays import Array
-from krein.comparison.contenders import step_of
 from krein.diagnostics import diagnose
 from krein.verdicts import sentences
 from krein.words import digits
@@ -61,7 +60,8 @@ class Case:
     finding: str = ""
 
     def __post_init__(self) -> None:
-        self.comparison, self.kernel = self.found, ""
+        self.kernel = ""
+        self.comparison = self.found
         if hasattr(self.found, "comparisons"):
             self.kernel = self.found.best[0]
             self.comparison = self.found.comparisons[self.kernel]
@@ -90,9 +90,10 @@ def _drawn_classes(comparison: Any) -> tuple[list[str], np.ndarray]:
 
 def headline(comparison: Any, kernel: str) -> str:
     """The answer in at most fifteen words: what does not fit is left to the text."""
-    answer, raw = comparison.recommendation, None
+    answer = comparison.recommendation
+    raw = None
     if "svc" in comparison.ranking:
-        raw = "svc", comparison.shown_value("svc")
+        raw = ("svc", comparison.shown_value("svc"))
     return sentences.headline(
         answer.verdict, answer.reasons, comparison.title, kernel=kernel, raw=raw
     )
@@ -114,37 +115,57 @@ def machine() -> dict[str, str]:
 
 def mistakes(comparison: Any, K: Array, names: Sequence[str]) -> list[list[str]]:
     """Rows of items that the recommended method got wrong, the surest first."""
-    numbers, problem = comparison.task == "regression", comparison.problem
+    numbers = comparison.task == "regression"
     shown = digits if numbers else str
-    labels = [shown(label) for label in problem.labels.tolist()]
-    told: dict[int, list[tuple[str, float]]] = {}
-    for record in comparison.of(comparison.recommendation.contender):
-        said = np.asarray(record["predicted"])
-        said = (said if numbers else problem.classes[said]).tolist()
-        test = comparison.splits[record["split"]][1].tolist()
-        sure = record.get("probability") or [0.0] * len(test)
-        for i, label, p in zip(test, map(shown, said), sure, strict=True):
-            told.setdefault(i, []).append((label, p))
+    labels = [shown(label) for label in comparison.problem.labels.tolist()]
     rows = []
-    for i, answers in told.items():
-        wrong = Counter(label for label, _ in answers if label != labels[i])
-        if wrong:
-            predicted, share = wrong.most_common(1)[0][0], wrong.total() / len(answers)
-            error = abs(float(labels[i]) - float(predicted)) if numbers else 0.0
-            p = float(np.mean([p for label, p in answers if label != labels[i]]))
-            counted = [f"{p:.0%}", f"{wrong.total()} of {len(answers)}"]
-            near = ", ".join(f"{names[j]} ({labels[j]})" for j in nearest(K[i], i))
-            cells = [labels[i], predicted, *([] if numbers else counted), near]
-            rows.append(((error, share, round(p, 4)), [names[i], *cells]))
+    for i, answers in _answers(comparison, shown).items():
+        wrong = [one for one in answers if one.label != labels[i]]
+        if not wrong:
+            continue
+        predicted = Counter(one.label for one in wrong).most_common(1)[0][0]
+        probability = float(np.mean([one.probability for one in wrong]))
+        error = abs(float(labels[i]) - float(predicted)) if numbers else 0.0
+        worst_first = (error, len(wrong) / len(answers), round(probability, 4))
+        cells = [names[i], labels[i], predicted]
+        if not numbers:
+            cells += [f"{probability:.0%}", f"{len(wrong)} of {len(answers)}"]
+        near = [f"{names[j]} ({labels[j]})" for j in nearest(K[i], i)]
+        rows.append((worst_first, [*cells, ", ".join(near)]))
     rows.sort(key=lambda row: row[0], reverse=True)
     return [cells for _, cells in rows[:_SHOWN]]
 
 
+class _Answer(NamedTuple):
+    """What one split predicted for an item, and how surely."""
+
+    label: str
+    probability: float
+
+
+def _answers(comparison: Any, shown: Callable[[Any], str]) -> dict[int, list[_Answer]]:
+    """Answers of the recommended method by item."""
+    classes = comparison.problem.classes
+    answers: dict[int, list[_Answer]] = {}
+    for record in comparison.of(comparison.recommendation.contender):
+        predicted = np.asarray(record["predicted"])
+        if comparison.task != "regression":
+            predicted = classes[predicted]
+        test = comparison.splits[record["split"]][1].tolist()
+        probability = record.get("probability") or [0.0] * len(test)
+        for i, label, p in zip(test, predicted.tolist(), probability, strict=True):
+            answers.setdefault(i, []).append(_Answer(shown(label), p))
+    return answers
+
+
 def nearest(row: Array, i: int) -> list[int]:
     """Positions of the three items that are most similar to item i."""
-    order = [j for j in np.argsort(-row, kind="stable")[:4].tolist() if j != i][:3]
-    hits = 2 * np.count_nonzero(row) < row.size  # who is absent is not near
-    return [j for j in order if row[j] != 0.0 or not hits]
+    order = np.argsort(-row, kind="stable")[:4].tolist()
+    others = [j for j in order if j != i][:3]
+    # In a table of hits most pairs are absent, and who is absent is not near.
+    if 2 * np.count_nonzero(row) < row.size:
+        return [j for j in others if row[j] != 0.0]
+    return others
 
 
 # ------------------------------------------------------------------------ what to copy
@@ -167,15 +188,22 @@ def recipe(comparison: Any, source: Mapping[str, Any] | None) -> dict[str, str]:
     if source is None:
         return {"python": _python(comparison, name, settings), "shell": ""}
     new = _new_file(source)
-    column = f" --items {shlex.quote(source['items'])}" if source.get("items") else ""
-    options = f"{source['options']} --method {name}"
-    by_search = not comparison.registry[name].estimator  # krein fit has no --set for it
-    for key, value in () if by_search else settings.items():
+    if not comparison.registry[name].estimator:  # krein fit has no --set for it
+        settings = {}
+    fit = _fit_command(source, name, settings)
+    predict = f"krein predict model.krein {new}"
+    if source.get("items"):
+        predict += f" --items {shlex.quote(source['items'])}"
+    return {"python": _loaded(comparison, source, new), "shell": f"{fit}\n{predict}"}
+
+
+def _fit_command(source: Mapping[str, Any], name: str, settings: dict[str, Any]) -> str:
+    file = shlex.quote(str(source["file"]))
+    command = f"krein fit {file} {source['options']} --method {name}"
+    for key, value in settings.items():
         shown = value if isinstance(value, str) else repr(value).replace("'", '"')
-        options += f" --set {shlex.quote(f'{key}={shown}')}"
-    fit = f"krein fit {shlex.quote(str(source['file']))} {options} -o model.krein"
-    shell = f"{fit}\nkrein predict model.krein {new}{column}"
-    return {"python": _loaded(comparison, source, new), "shell": shell}
+        command += f" --set {shlex.quote(f'{key}={shown}')}"
+    return f"{command} -o model.krein"
 
 
 def most_chosen(comparison: Any, name: str) -> dict[str, Any]:
@@ -185,46 +213,63 @@ def most_chosen(comparison: Any, name: str) -> dict[str, Any]:
 
 
 def _new_file(source: Mapping[str, Any]) -> str:
+    """Name of a file of new items that ends as the one that was read."""
     ending = str(source["file"]).removesuffix(".gz").rsplit(".", 1)[-1]
-    ending = ending if ending.isalnum() and ending != "npy" else "csv"
+    if not ending.isalnum() or ending == "npy":
+        ending = "csv"
     return f"{_NEW[source['kind']]}.{ending}"
 
 
 def _python(comparison: Any, name: str, settings: dict[str, Any]) -> str:
     """Python for a reader who has K (or items) and y."""
-    method, problem = comparison.registry[name], comparison.problem
-    model = method.build(settings)
-    on_items = problem.kernel is not None and "kernel" in model.get_params()
-    if on_items:
+    problem = comparison.problem
+    contender = comparison.registry[name]
+    model = contender.build(settings)
+    data = "K"
+    new = "K_new"
+    comment = "  # new items x training items, in their order"
+    if problem.kernel is not None and "kernel" in model.get_params():
         model.set_params(kernel=problem.kernel)
+        data = "items"
+        new = "new_items"
+        comment = ""
     elif problem.kernel is None and problem.conversion is not None:
         model = make_pipeline(problem.conversion, model)
     text, imports = _typed(model)
-    data, new = ("items", "new_items") if on_items else ("K", "K_new")
-    what = "" if on_items else "  # new items x training items, in their order"
-    names = sorted((m, ", ".join(sorted(n))) for m, n in imports.items())
-    head = [f"from {module} import {some}" for module, some in reversed(names)]
-    fit = [f"model = {text}", f"model.fit({data}, y)"]
-    if method.sampled(problem.target) is not None:
-        head.append("import numpy as np")
-        draw = f"np.random.default_rng(0).permutation(len(y)) < {method.sample}"
-        key = f"{step_of(model)}sample_weight"
-        fit = [
-            f"some = {draw}  # others have no weight",
-            fit[0],
-            f"model.fit({data}, y, {key}=some)",
-        ]
-    return "\n".join([*head, "", *fit, f"print(model.predict({new})){what}"])
+    lines = [
+        f"from {module} import {', '.join(sorted(names))}"
+        for module, names in sorted(imports.items(), reverse=True)
+    ]
+    weights = ""
+    sampling = []
+    if contender.sampled(problem.target) is not None:
+        lines.append("import numpy as np")
+        draw = f"np.random.default_rng(0).permutation(len(y)) < {contender.sample}"
+        sampling = [f"some = {draw}  # others have no weight"]
+        weights = f", {contender.weight_parameter(model)}=some"
+    lines += [
+        "",
+        *sampling,
+        f"model = {text}",
+        f"model.fit({data}, y{weights})",
+        f"print(model.predict({new})){comment}",
+    ]
+    return "\n".join(lines)
 
 
 def _loaded(comparison: Any, source: Mapping[str, Any], file: str) -> str:
     """Python for the model of the command."""
     reader = "read_items" if source["kind"] == "items" else "read_matrix"
-    given = {"format": source.get("format"), "column": source.get("items")}
-    how = "".join(f", {name}={value!r}" for name, value in given.items() if value)
     new = "new.data"
+    how = ""
     if comparison.of_hits:
-        reader, how, new = "read_hits", "", "**model.similarity_.new_items(new)"
+        reader = "read_hits"
+        new = "**model.similarity_.new_items(new)"
+    else:
+        if source.get("format"):
+            how += f", format={source['format']!r}"
+        if source.get("items"):
+            how += f", column={source['items']!r}"
     return f"""from krein import load_model, {reader}
 
 model = load_model("model.krein")  # of krein fit
@@ -234,16 +279,22 @@ print(model.predict({new}))"""
 
 def _typed(model: Any) -> tuple[str, dict[str, set[str]]]:
     """What to type for a model, and the names to import, by module."""
-    steps = [step for _, step in model.steps] if hasattr(model, "steps") else [model]
+    is_pipeline = hasattr(model, "steps")
+    steps = [step for _, step in model.steps] if is_pipeline else [model]
     with config_context(print_changed_only=True):
-        text = " ".join(", ".join(map(repr, steps)).split())
-    kinds = [type(p) for step in steps for p in (step, *step.get_params().values())]
-    if len(steps) > 1:
-        text, kinds = f"make_pipeline({text})", [*kinds, make_pipeline]
+        text = ", ".join(repr(step) for step in steps)
+    text = " ".join(text.split())
+    used: list[Any] = []
+    for step in steps:
+        used.append(type(step))
+        used += [type(value) for value in step.get_params().values()]
+    if is_pipeline:
+        text = f"make_pipeline({text})"
+        used.append(make_pipeline)
     imports: dict[str, set[str]] = {}
-    for kind in kinds:
-        name = kind.__name__
+    for one in used:
+        name = one.__name__
         if f"{name}(" in text:
-            public = "krein" if hasattr(krein, name) else kind.__module__
-            imports.setdefault(public.split("._")[0], set()).add(name)
+            module = "krein" if hasattr(krein, name) else one.__module__
+            imports.setdefault(module.split("._")[0], set()).add(name)
     return text, imports
