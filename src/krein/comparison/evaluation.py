@@ -279,7 +279,7 @@ def _final_fit(
     state: ContenderSearch, K: Any, new: Any, problem: Problem, split: Fold
 ) -> dict[str, Any]:
     """Fit the chosen candidate on the training part and score the test part."""
-    train, test = split
+    test = split[1]
     record: dict[str, Any] = {"method": state.method.name}
     # Whether the solver reached its tolerance is noted, not shouted.
     with state.noting_failure(), warnings.catch_warnings(record=True) as caught:
