@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from krein import KreinRidge, SpectrumOneClassSVM, SpectrumSVC, SpectrumSVR
-from krein.comparison.problem import as_matrix
+from krein.similarity.sparse import as_matrix
 from tests.reference import digits
 
 N = 12

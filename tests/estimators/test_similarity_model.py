@@ -1,6 +1,7 @@
 """SimilarityClassifier and SimilarityRegressor: what is chosen, averaged and kept."""
 
 import pickle
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -215,6 +216,46 @@ def test_a_stack_of_matrices(points):
         model.predict(new[:, :, :1])
     with pytest.raises(ValueError, match="X must be a stack of shape"):
         model.predict(new[:, :, 0])
+
+
+def test_indefinite_matrices_are_fused(rng):
+    """Each of two indefinite matrices knows half of what decides."""
+    left, right = rng.standard_normal((2, 90, 2))
+    y = (left[:, 0] + right[:, 0] > 0).astype(int)
+    parts = [np.tanh(2.0 * X @ X.T - 1.0) for X in (left, right)]
+    assert all(np.linalg.eigvalsh(K).min() < -1.0 for K in parts)
+    stack = np.stack(parts, axis=2)
+    known, new = stack[KNOWN, KNOWN], stack[NEW, KNOWN]
+    model = SimilarityClassifier(**FEW).fit(known, y[KNOWN])
+    assert {one["kernel"] for one in model.members_} == {"matrix 0", "matrix 1"}
+    both = model.score(new, y[NEW])
+    for place in (0, 1):
+        alone = SimilarityClassifier(**FEW).fit(known[:, :, place], y[KNOWN])
+        assert both > alone.score(new[:, :, place], y[NEW])
+
+
+@pytest.mark.parametrize("kind", ["similarity", "distance"])
+def test_it_takes_little_more_memory_than_one_search(kind, rng):
+    """At most two matrices more than a search on the similarity of a member."""
+    n = 240
+    X = rng.standard_normal((n, 4))
+    y = (np.abs(X).sum(axis=1) > 3.1).astype(int)
+    D = cdist(X, X, "cityblock")
+    K = np.exp(-D / np.median(D))
+
+    def peak(model, matrix):
+        tracemalloc.start()
+        try:
+            model.fit(matrix, y)
+            return tracemalloc.get_traced_memory()[1] / (8 * n * n)
+        finally:
+            tracemalloc.stop()
+
+    given = D if kind == "distance" else K
+    model = SimilarityClassifier(kind=kind)
+    pool = peak(model, given)
+    members = [model.converted(given, place) for place in range(len(model.models_))]
+    assert pool < max(peak(SpectrumSVCCV(), member) for member in members) + 2.0
 
 
 def test_weights_of_zero_are_removal(distances):

@@ -6,7 +6,7 @@ import scipy.sparse
 from sklearn.base import clone
 
 from krein import KreinNystroem, KreinSVC, SpectrumSVC, SpectrumSVR, check_certificate
-from krein.comparison.problem import as_matrix
+from krein.similarity.sparse import as_matrix
 from krein.spectrum import nonpositive
 
 MODELS = [

@@ -14,12 +14,13 @@ from krein import DistanceTransformer, HitSimilarity
 from krein.cli import Options
 from krein.cli.console import TWINS, Inputs, check_symmetry, print_note, read_inputs
 from krein.comparison.contenders import TASKS
-from krein.comparison.problem import Problem, as_matrix, make_problem
+from krein.comparison.problem import Problem, make_problem
 from krein.diagnostics.findings import duplicate_groups
 from krein.files.sources import FormatError, Named
 from krein.kernels import KERNELS, as_kernel, list_kernels
 from krein.kernels.registry import ALIASES
 from krein.selection.splitting import similarity_groups
+from krein.similarity.sparse import as_matrix
 from krein.validation import is_continuous, wrong_direction
 from krein.words import did_you_mean
 

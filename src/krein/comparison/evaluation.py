@@ -22,12 +22,13 @@ from sklearn.pipeline import make_pipeline
 
 from krein.arrays import Array, compressed_rows
 from krein.comparison.contenders import TASKS, Contender
-from krein.comparison.problem import Problem, as_matrix
+from krein.comparison.problem import Problem
 from krein.estimators._base import KernelModel
 from krein.selection.calibration import fit_sigmoids, sigmoid_probabilities
 from krein.selection.folds import Fold
 from krein.selection.scores import log_losses, score
 from krein.selection.search import FoldValues, best_candidates, held_out, in_folds
+from krein.similarity.sparse import as_matrix
 from krein.store.shared_work import alone_clock, shared_work
 from krein.training import Classes, Training, Values, as_labels
 from krein.words import say

@@ -17,8 +17,8 @@ from krein.items import take
 from krein.kernels.blocks import kernel_matrix
 from krein.kernels.registry import Kernel, as_kernel, items_for
 from krein.selection.folds import FOLDS, Fold, inner_folds, shuffled_folds
-from krein.similarity.matrix import Matrix, Similarities
-from krein.similarity.sparse import SparseSimilarity, check_sparse_similarity
+from krein.similarity.matrix import Matrix
+from krein.similarity.sparse import as_matrix, check_sparse_similarity
 from krein.sklearn_internals import num_samples
 from krein.store.shared_work import once
 from krein.training import Classes, Values
@@ -240,8 +240,3 @@ def _distances(kernel: Kernel, X: Any) -> tuple[Array, DistanceTransformer]:
     )
     settings = {**kernel.facts.parameters, **kernel.params}
     return D, DistanceTransformer(**{k: settings[k] for k in form if k in settings})
-
-
-def as_matrix(K: Any) -> Matrix:
-    """Return a checked similarity, sparse or not, in the form a fit works on."""
-    return SparseSimilarity(K) if scipy.sparse.issparse(K) else Similarities(K)

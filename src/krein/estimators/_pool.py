@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import KW_ONLY, dataclass, field, replace
+from dataclasses import KW_ONLY, replace
 from functools import partial
 from numbers import Integral
 from typing import Any, ClassVar
@@ -27,138 +27,34 @@ from krein.declarations import (
     Fitted,
     declares_parameters,
 )
+from krein.estimators._pool_candidates import (
+    Member,
+    Pair,
+    PoolTraining,
+    Screened,
+    candidate,
+    conversions_of,
+    in_words,
+    machines,
+)
+from krein.estimators._pool_sources import (
+    is_stack,
+    numbers_of,
+    of_kernels,
+    of_matrices,
+    positive,
+)
 from krein.items import take
 from krein.kernels.blocks import kernel_matrix
 from krein.kernels.registry import Kernel, as_kernel
 from krein.selection.folds import Fold
 from krein.selection.scores import SEARCHED, cv_results, split_scores, store_results
-from krein.selection.spectra import Settings
-from krein.similarity.conversions import (
-    AS_GIVEN,
-    Conversion,
-    SettledConversion,
-    Source,
-    as_conversion,
-    is_constant,
-    median_distance,
-    name_of,
-    refuse_no_distances,
-)
-from krein.similarity.matrix import Matrix, Similarities, as_views, evaluate
-from krein.similarity.sparse import SparseSimilarity, check_sparse_similarity
+from krein.similarity.conversions import Source, refuse_no_distances
+from krein.similarity.matrix import as_views
+from krein.similarity.sparse import SparseSimilarity, as_matrix, check_sparse_similarity
 from krein.sklearn_internals import num_samples
-from krein.spectrum.decomposition import Spectrum
-from krein.spectrum.fixes import power
-from krein.training import Training, positive_part
-from krein.validation import as_square, check_similarity, warn_if_distances
-
-# Conversions that are pooled unless others are given. Of similarities also "as given".
-OF_DISTANCES = ("exponential", "wide exponential", "gaussian", "wide gaussian", "local")
-# Fixes of the family that have a name of their own.
-_PLAIN = {
-    power(0.0, 1.0).name: "clip",
-    power(1.0, 1.0).name: "flip",
-    power(1.0, 2.0).name: "square",
-}
-_OF_FORM = ("gamma", "similarity")  # parameters of a kernel of distances, not of these
-
-
-@dataclass(frozen=True)
-class PoolTraining(Training):
-    """Training samples seen through several kernels, each a source of conversions.
-
-    Attributes
-    ----------
-    sources : tuple of Source
-        The kernels.
-    numbers : tuple of (ndarray of shape (n, n) or Matrix)
-        Similarities or distances of the samples, one matrix a source.
-    """
-
-    sources: tuple[Source, ...] = ()
-    numbers: tuple[Any, ...] = ()
-    # What conversions of the same distances share, and what each has settled.
-    _medians: dict[int, float] = field(default_factory=dict)
-    _settled: dict[Any, SettledConversion] = field(default_factory=dict)
-
-    def settled(self, pair: Pair, D: Array) -> SettledConversion:
-        """Settle a conversion on the distances of its source, once."""
-        key = pair.place, pair.conversion
-        if key not in self._settled:
-            if pair.place not in self._medians:
-                self._medians[pair.place] = median_distance(D)
-            assert pair.conversion is not None
-            median = self._medians[pair.place]
-            self._settled[key] = pair.conversion.settle(D, median)
-        return self._settled[key]
-
-    def converted(self, K: Matrix) -> Training:
-        """Return the samples with the similarity of one candidate."""
-        return Training(K, self.weight, None, self.size)
-
-
-@dataclass(frozen=True)
-class Pair:
-    """A kernel and a conversion, with what training items have settled.
-
-    Attributes
-    ----------
-    place : int
-        Position of the source.
-    source : Source
-        The kernel.
-    conversion : Conversion or None
-        None: the similarity as it is given.
-    """
-
-    place: int
-    source: Source
-    conversion: Conversion | None
-
-    @property
-    def names(self) -> dict[str, str]:
-        """Its part of a candidate, in words."""
-        return {"kernel": self.source.name, "conversion": name_of(self.conversion)}
-
-    def similarity(self, training: PoolTraining) -> tuple[Matrix, Any]:
-        """Similarities of the training items, and the settled conversion."""
-        numbers = training.numbers[self.place]
-        if self.conversion is None:
-            return (
-                numbers if isinstance(numbers, Matrix) else Similarities(numbers)
-            ), None
-        D = self.source.distances(numbers, self.source.own)
-        settled = training.settled(self, D)
-        return Similarities(settled.similarities(D)), settled
-
-
-@dataclass(frozen=True)
-class Member:
-    """A pair that was searched: its fitted model and what it says out of fold."""
-
-    pair: Pair
-    settled: SettledConversion | None
-    model: Any
-    held: Array
-
-
-@dataclass
-class Screened:
-    """What the screen says of a pair: settings to train, and the best score of any.
-
-    Attributes
-    ----------
-    settings : Settings or None
-        None: not screened.
-    score : float
-        Larger is better.
-    spectrum : Spectrum or None
-        Of its similarity, as long as it is kept.
-    """
-
-    settings: Settings | None
-    score: float
-    spectrum: Spectrum | None = None
+from krein.training import positive_part
+from krein.validation import as_square, check_similarity
 
 
 @declares_parameters
@@ -237,7 +133,7 @@ class SimilarityPool:
         model: Any = self
         if reset and self.kind == "distance" and model._precomputed:
             X = as_square(X)
-        if not (model._precomputed and _is_stack(X)):
+        if not (model._precomputed and is_stack(X)):
             if not reset and getattr(self, "n_kernels_in_", None) is not None:
                 raise ValueError(
                     f"X must be a stack of shape (n_new, {model.n_features_in_}, "
@@ -271,18 +167,18 @@ class SimilarityPool:
         if model._precomputed:
             sources, numbers = self._given(items, dtype)
             if kept is not None:
-                numbers = [_subset(M, kept) for M in numbers]
-                sources = [_source_subset(source, kept) for source in sources]
+                sources, numbers = positive(sources, numbers, kept)
             facts: dict[str, Any] = {"X_fit_": None}
         else:
             items = items if kept is None else take(items, kept)
-            sources, numbers = self._computed(items)
+            check = self._checked
+            sources, numbers = of_kernels(self._kernels, items, self.kind, check)
             facts = {"X_fit_": items}
         if kept is not None:
             facts["kept_"] = kept
         facts["sources_"] = sources
         return PoolTraining(
-            _as_matrix(numbers[0]),
+            as_matrix(numbers[0]),
             weight,
             kept,
             n,
@@ -292,51 +188,18 @@ class SimilarityPool:
         )
 
     def _given(self, items: Any, dtype: Any) -> tuple[list[Source], list[Any]]:
-        """Sources of precomputed matrices."""
+        """Sources and numbers of precomputed matrices."""
+        check = partial(self._checked, dtype=dtype)
         if scipy.sparse.issparse(items):
             symmetrize = self.symmetrize  # type: ignore[attr-defined]
             sparse = check_sparse_similarity(items, symmetrize=symmetrize)
             return [Source("precomputed")], [SparseSimilarity(sparse)]
-        several = hasattr(items, "parts")
-        parts = items.parts if several else [items]
-        sources, numbers = [], []
-        for i, part in enumerate(parts):
-            name = f"matrix {i}" if several else "precomputed"
-            M = self._checked(part, name if several else "X", dtype)
-            warn_if_distances(M, "X", self.kind)
-            own = None
-            if self.kind == "similarity":
-                diagonal = np.diagonal(M).copy()
-                own = diagonal if is_constant(diagonal) else None
-            sources.append(Source(name, None, self.kind == "distance", own))
-            numbers.append(M)
-        return sources, numbers
+        if not hasattr(items, "parts"):
+            return of_matrices([items], ["precomputed"], self.kind, check)
+        names = [f"matrix {i}" for i in range(len(items.parts))]
+        return of_matrices(items.parts, names, self.kind, check)
 
-    def _computed(self, items: Any) -> tuple[list[Source], list[Any]]:
-        """Sources of kernels on items, settled on these."""
-        sources, numbers = [], []
-        for kernel in self._kernels:
-            named = isinstance(kernel, Kernel)
-            name = _name(kernel)
-            if named and _distance_of(kernel) is not None:
-                # Scales of the distance itself, such as variances of the features.
-                own_words = set(kernel.facts.resolve).difference(_OF_FORM)
-                kernel = kernel.fit(items, only=own_words)
-                M = numbers_of(kernel, True, items, items)
-                M = self._checked(M, f"distance(X, X) of {name}", None)
-                sources.append(Source(name, kernel, is_distance=True))
-                numbers.append(M)
-                continue
-            settled = kernel.fit(items) if named else kernel
-            M = numbers_of(settled, False, items, items)
-            M = self._checked(M, f"kernel(X, X) of {name}", None)
-            distance = self.kind == "distance" and not named
-            own = None if distance else np.diagonal(M).copy()
-            sources.append(Source(name, settled, distance, own))
-            numbers.append(M)
-        return sources, numbers
-
-    def _checked(self, M: Any, name: str, dtype: Any) -> Array:
+    def _checked(self, M: Any, name: str, dtype: Any = None) -> Array:
         symmetrize = self.symmetrize  # type: ignore[attr-defined]
         return check_similarity(M, name=name, symmetrize=symmetrize, given=dtype)
 
@@ -348,41 +211,9 @@ class SimilarityPool:
         for place, source in enumerate(training.sources):
             pairs += [
                 Pair(place, source, conversion)
-                for conversion in self._conversions_of(source)
+                for conversion in conversions_of(source, self.conversions)
             ]
         return pairs
-
-    def _conversions_of(self, source: Source) -> list[Conversion | None]:
-        """Conversions of one kernel: those given, or the default ones it can have."""
-        if self.conversions is None:
-            chosen: list[Any] = list(OF_DISTANCES) if source.has_distances else []
-            given = _form_of(source.kernel) if source.is_distance else None
-            first = [None] if not source.is_distance else [given] if given else []
-            found = first + [as_conversion(c) for c in chosen]
-        else:
-            if not len(self.conversions):
-                raise ValueError("conversions is empty; give at least one, or None")
-            found = [self._possible(as_conversion(c), source) for c in self.conversions]
-        return list(dict.fromkeys(found))
-
-    def _possible(self, given: Conversion | None, source: Source) -> Conversion | None:
-        """Refuse what a kernel cannot have."""
-        if given is None and source.is_distance:
-            form = _form_of(source.kernel)
-            if form is None:
-                raise ValueError(
-                    f"conversions has {AS_GIVEN!r}, but {source.name} holds distances, "
-                    "which are no similarity: choose among the others"
-                )
-            return form
-        if given is not None and not source.has_distances:
-            raise ValueError(
-                f"conversions has {name_of(given)!r}, which needs distances, and those "
-                f"in {source.name} are not known for new items: its diagonal is not "
-                "constant (or it is a sparse table). Pass distances with "
-                f"kind='distance', a kernel on items, or conversions=[{AS_GIVEN!r}]"
-            )
-        return given
 
     # ---------------------------------------------------------------------- the search
 
@@ -479,7 +310,7 @@ class SimilarityPool:
         self.models_ = [member.model for member in members]
         self.conversions_ = [member.settled for member in members]
         self.source_of_ = np.array([member.pair.place for member in members])
-        self.members_ = list(_machines(members))
+        self.members_ = list(machines(members))
         self.weights_ = np.array([one["weight"] for one in self.members_])
         model.n_iter_ = np.max([member.model.n_iter_ for member in members], axis=0)
         grid, weight = [], []
@@ -489,7 +320,7 @@ class SimilarityPool:
                 member.model.cv_results_["weight"],
                 strict=True,
             ):
-                grid.append(_candidate(member.pair, params))
+                grid.append(candidate(member.pair, params))
                 weight.append(share / len(members))
         scores = np.vstack([split_scores(member.model) for member in members])
         table = cv_results(grid, scores) | {"weight": np.array(weight)}
@@ -565,13 +396,13 @@ class SimilarityPool:
     def text_(self) -> str:
         """What was chosen, in a sentence."""
         parts = [
-            f"{pair['kernel']} {_by(pair['conversion'])} "
+            f"{pair['kernel']} {in_words(pair['conversion'])} "
             f"({pair['fix']}, C = {pair['C']:.3g})"
             for pair in self._best_of_each()
         ]
         count = len(self.members_)
-        machines = "1 machine" if count == 1 else f"the average of {count} machines"
-        return f"{machines} on {'; '.join(parts)}"
+        average = "1 machine" if count == 1 else f"the average of {count} machines"
+        return f"{average} on {'; '.join(parts)}"
 
     def _best_of_each(self) -> list[dict[str, Any]]:
         seen: dict[tuple[str, str], dict[str, Any]] = {}
@@ -582,84 +413,3 @@ class SimilarityPool:
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:
         plain = super().__repr__(N_CHAR_MAX)  # type: ignore[call-arg]
         return f"{plain}  # {self.text_}" if hasattr(self, "members_") else plain
-
-
-def _by(conversion: str) -> str:
-    return conversion if conversion == AS_GIVEN else f"by {conversion} conversion"
-
-
-def _machines(members: Sequence[Member]) -> Iterator[dict[str, Any]]:
-    """Every machine that is averaged: its candidate, weight and certificates."""
-    for member in members:
-        machines = member.model.members_
-        for one in machines:
-            params = {k: v for k, v in one.items() if k != "results"}
-            yield {
-                **_candidate(member.pair, params),
-                "weight": 1.0 / len(members) / len(machines),
-                "results": one["results"],
-            }
-
-
-def _candidate(pair: Pair, params: dict[str, Any]) -> dict[str, Any]:
-    """Parameters of a candidate, the fix by its own word."""
-    rest = {name: value for name, value in params.items() if name != "method"}
-    fix = params["method"]
-    return {**pair.names, "fix": _PLAIN.get(fix, fix), **rest}
-
-
-# ----------------------------------------------------------------- kernels and numbers
-
-
-def numbers_of(kernel: Any, distance: bool, X: Any, Y: Any) -> Array:
-    """Similarities of items, or with `distance` what its kernel makes them of."""
-    own = _distance_of(kernel) if distance else None
-    if own is not None:
-        return evaluate(own, X, Y)
-    return kernel_matrix(kernel, X, Y)
-
-
-def _distance_of(kernel: Any) -> Any:
-    """Return ``distance(X, Y)`` of a kernel of distances, None for another one."""
-    if not isinstance(kernel, Kernel) or kernel.facts.distance is None:
-        return None
-    distance: Any = kernel.facts.distance
-    own = {k: v for k, v in kernel.params.items() if k not in _OF_FORM}
-    return lambda X, Y: distance(X, Y, **own)
-
-
-def _form_of(kernel: Any) -> Conversion | None:
-    """What a kernel of distances itself makes of them; None for bare distances."""
-    if not isinstance(kernel, Kernel):
-        return None
-    settings = {**kernel.facts.parameters, **kernel.params}
-    chosen = {k: settings[k] for k in _OF_FORM if k in settings}
-    return Conversion(**chosen)
-
-
-def _name(kernel: Any) -> str:
-    """The name of a kernel, with the parameters that are not its usual ones."""
-    if isinstance(kernel, Kernel):
-        usual = kernel.params == dict(kernel.facts.by_name)
-        return kernel.name if usual else repr(kernel)
-    return getattr(kernel, "__name__", type(kernel).__name__)
-
-
-def _is_stack(X: Any) -> bool:
-    if isinstance(X, list | tuple):
-        return len(X) > 0 and all(getattr(M, "ndim", 0) == 2 for M in X)
-    return getattr(X, "ndim", 2) == 3
-
-
-def _as_matrix(numbers: Any) -> Matrix:
-    return numbers if isinstance(numbers, Matrix) else Similarities(numbers)
-
-
-def _subset(numbers: Any, kept: np.ndarray) -> Any:
-    if isinstance(numbers, Matrix):
-        return numbers.subset(kept)
-    return numbers[np.ix_(kept, kept)]
-
-
-def _source_subset(source: Source, kept: np.ndarray) -> Source:
-    return source if source.own is None else replace(source, own=source.own[kept])

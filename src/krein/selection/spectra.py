@@ -174,8 +174,9 @@ class Kernels:
         for known, matrix in self._halves:
             if np.abs(known - shape).max() <= _SAME:
                 return matrix
+        del self._halves[:-1]  # before the new one is formed: two are alive at a time
         matrix = replace(self.spectrum, eigenvalues=shape).formed()
-        self._halves = [*self._halves[-1:], (shape, matrix)]
+        self._halves.append((shape, matrix))
         return matrix
 
 
@@ -284,6 +285,7 @@ def members(
             rows = fit(trained, grid[s], starts)
             starts = [result.x for result in rows.results]
             found[s] = {**grid[s], "results": rows.results}, rows
+        del trained
     return [found[s] for s in best]
 
 

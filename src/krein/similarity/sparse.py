@@ -15,7 +15,7 @@ import numpy as np
 import scipy.sparse
 
 from krein.arrays import Array, compressed_rows, require_memory
-from krein.similarity.matrix import Matrix
+from krein.similarity.matrix import Matrix, Similarities
 from krein.spectrum.decomposition import Spectrum
 from krein.spectrum.fixed_kernel import FixedKernel
 from krein.spectrum.fixes import as_fix
@@ -176,3 +176,10 @@ def check_sparse_similarity(
             "the mean of both, an absent one counted as 0"
         )
     return K if worst == 0.0 else compressed_rows(0.5 * (K + K.T))
+
+
+def as_matrix(K: Any) -> Matrix:
+    """Return a checked similarity, sparse or not, in the form a fit works on."""
+    if isinstance(K, Matrix):
+        return K
+    return SparseSimilarity(K) if scipy.sparse.issparse(K) else Similarities(K)
