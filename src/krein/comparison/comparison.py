@@ -197,12 +197,14 @@ class Comparison:
     def p_value(self, a: str, b: str, other: Any = None) -> float:
         """Test of two methods, the second one perhaps of another comparison.
 
-        Over items where the score is a mean over items, otherwise over splits.
-        Not adjusted for other tests.
+        Over items where the score is a mean over items, otherwise over splits, of
+        which there have to be a few: else it is 1. Not adjusted for other tests.
         """
         other = other or self
         mine, theirs = self.item_scores(a), other.item_scores(b)
         if mine is None or theirs is None:
+            if len(self.splits) < significance.FEWEST_SPLITS:
+                return 1.0
             scores = self.scores(a), other.scores(b)
             return significance.corrected_test(*scores, self.test_share)[1]
         skill = 0.5 * (self.skill(a) + other.skill(b))
