@@ -1,6 +1,7 @@
 # ruff: noqa: F811  (fixtures of another module)
 """What a terminal may not be sent, closed streams, help, names of the package."""
 
+import os
 import shlex
 import subprocess
 import sys
@@ -48,3 +49,18 @@ def test_closed_streams_are_no_traceback(here, closed):
         ended = subprocess.run(line, shell=True, capture_output=True, text=True)
         assert ended.returncode == code
         assert "Traceback" not in ended.stderr
+
+
+def test_letters_that_a_terminal_lacks_are_written_out(here):
+    """Not half of the answer and an error."""
+    lines = [",a,b,\u00fc", "a,1,.5,.2", "b,.5,1,.3", "\u00fc,.2,.3,1"]
+    (here / "names.csv").write_text("\n".join(lines), "utf-8")
+    ended = subprocess.run(
+        [sys.executable, "-m", "krein", "embed", "names.csv", "-o", "-"],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONIOENCODING": "ascii"},
+    )
+    assert ended.returncode == 0, ended.stderr
+    assert len(ended.stdout.splitlines()) == 4
+    assert "\n\\xfc," in ended.stdout

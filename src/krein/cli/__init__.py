@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import io
 import json
 import os
 import re
@@ -87,10 +88,16 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _open_streams() -> None:
-    """Replace streams that were closed before the start: nothing is read or shown."""
+    """Make streams that can be used, whatever they were at the start.
+
+    One that was closed is replaced: nothing is read or shown. A terminal that lacks a
+    letter, of a name or the ² of R², gets it as ``\\xb2``.
+    """
     for stream, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, stream) is None:
             setattr(sys, stream, open(os.devnull, mode))
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")
 
 
 def _run(args: Options) -> None:

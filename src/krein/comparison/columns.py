@@ -68,7 +68,7 @@ COLUMNS = (
     *_BESIDE_SCORES,
 )
 REGRESSION_COLUMNS = (
-    Column("r2", "R^2", scoring="r2"),
+    Column("r2", "R²", scoring="r2"),
     Column(
         "mean_absolute_error",
         "mean absolute error",

@@ -62,7 +62,7 @@ def compare(
     X : array-like of shape (n, n), or items
         Similarities for ``kernel="precomputed"``, otherwise vectors or objects.
     y : array-like of shape (n,)
-        Class labels; numbers of many different values are a regression, judged by R^2
+        Class labels; numbers of many different values are a regression, judged by R²
         against k nearest neighbours, KernelRidge and the mean.
     kernel : "precomputed", str, Kernel or callable, or a list of them
         The similarity to be judged, or several on the same splits. Settings that

@@ -99,15 +99,16 @@ SENTENCES = {
     "kernel, equal": "These data cannot tell it from {kernels}.",
     # what the p-values of a table are
     "p, items": (
-        "p: probability of so large a difference to the recommended method if both "
-        "were equally good, by a paired test over items that allows for overlapping "
-        "training sets, adjusted by Holm for the number of tests. Above 0.05 the two "
-        "cannot be told apart."
+        "p: the probability of a difference this large to the recommended method, if "
+        "both were equally good; above 0.05 the two cannot be told apart. It comes "
+        "from a paired test over items that allows for overlapping training sets, and "
+        "is adjusted for the number of tests (Holm)."
     ),
     "p, splits": (
-        "p: probability of so large a difference to the recommended method if both "
-        "were equally good, by the corrected resampled t-test over splits, adjusted by "
-        "Holm for the number of tests. Above 0.05 the two cannot be told apart."
+        "p: the probability of a difference this large to the recommended method, if "
+        "both were equally good; above 0.05 the two cannot be told apart. It comes "
+        "from the corrected resampled t-test over splits, and is adjusted for the "
+        "number of tests (Holm)."
     ),
     "p, none": "Few splits cannot prove any difference: p-values are left out.",
     "optimism": (
