@@ -11,6 +11,7 @@ sys.path.insert(0, str(HERE.parent / "src"))
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import krein  # noqa: E402
+from reference import HIDDEN  # noqa: E402
 
 project = "krein"
 author = "The krein developers"
@@ -54,7 +55,9 @@ myst_heading_anchors = 3
 copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True
 
-autosummary_generate = True
+autosummary_context = {"hidden": ", ".join(HIDDEN)}
+# Types of parameters stand in the docstrings.
+autodoc_typehints = "none"
 numpydoc_show_class_members = False
 numpydoc_class_members_toctree = False
 
