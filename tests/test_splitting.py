@@ -9,7 +9,7 @@ from sklearn.model_selection import cross_val_score
 from sklearn.svm import SVC
 
 from krein import SimilarityGroupSplit, similarity_groups
-from krein.diagnostics.findings import near_duplicate_share
+from krein.diagnostics.twins import near_duplicate_groups, of_several
 from krein.selection.folds import check_splits
 from krein.training import Values
 
@@ -101,9 +101,9 @@ def test_missing_similarities_are_refused(as_sparse):
 def test_near_duplicates_are_counted_on_positive_pairs_only():
     """Opposites are no duplicates, whatever the size of the number."""
     K = np.array([[1.0, -0.95, 0.0], [-0.95, 1.0, 0.0], [0.0, 0.0, 1.0]])
-    assert near_duplicate_share(K) == 0.0
-    assert near_duplicate_share(np.abs(K)) == pytest.approx(2 / 3)
-    assert near_duplicate_share(np.where(K < 0, 0.85, K)) == 0.0
+    assert of_several(near_duplicate_groups(K)) == ()
+    assert of_several(near_duplicate_groups(np.abs(K))) == ((0, 1),)
+    assert of_several(near_duplicate_groups(np.where(K < 0, 0.85, K))) == ()
 
 
 @pytest.mark.parametrize(

@@ -427,6 +427,15 @@ def _in_other_order(names: Any, others: Any) -> bool:
     return names != others and set(names) == set(others)
 
 
+def have_same_names(X: Any, y: Any) -> bool:
+    """Whether items and labels have an index of the same names, in the same order."""
+    names, others = getattr(X, "index", None), getattr(y, "index", None)
+    if names is None or others is None or callable(names) or callable(others):
+        return False
+    names = list(names)
+    return all(isinstance(name, str) for name in names) and names == list(others)
+
+
 def check_targets(y: Any, estimator: Any, *, numeric: bool = False) -> np.ndarray:
     """Return targets as an array of one dimension, without missing ones."""
     if y is None:

@@ -53,7 +53,7 @@ def test_one_command(table, tmp_path, capsys):
     found = json.loads(shown.out)
     assert {row["method"] for row in found["table"]} == {"neighbors", "profiles"}
     assert all(row["accuracy"] > 0.5 for row in found["table"])
-    assert "3 items of 1 classes with fewer than 10 members are left out" in shown.err
+    assert "left out: 3 items of 1 class with fewer than 10 members" in shown.err
     assert page.stat().st_size > 10_000
     assert not any("Nearly diagonal" in str(f) for f in found["findings"])
 

@@ -74,7 +74,7 @@ OVER_ITEMS = {
     "not shown": {"clip": hits(0.53)},
     "nothing": {"clip": hits(0.45)},
 }
-CASES = [*OVER_SPLITS, *OVER_ITEMS, "definite", "one"]
+CASES = [*OVER_SPLITS, *OVER_ITEMS, "definite", "one", "nothing, matched"]
 
 
 def comparison_of(case):
@@ -83,6 +83,9 @@ def comparison_of(case):
         return made_up({"svc": EVEN, "clip": EVEN}, smallest=0.0)
     if case == "one":
         return made_up({"clip": EVEN}, failed=["flip"])
+    if case == "nothing, matched":
+        found = of_items(OVER_ITEMS["nothing"])
+        return replace(found, problem=replace(found.problem, labels_matched=True))
     if case in OVER_SPLITS:
         return made_up(OVER_SPLITS[case])
     return of_items(OVER_ITEMS[case])

@@ -11,7 +11,7 @@ from krein import diagnose, load_dataset, rbf_kernel, sigmoid_kernel
 from krein.diagnostics.facts import (
     estimated_facts,
     exact_facts,
-    label_p_value,
+    label_relation,
     triangle_violations,
 )
 
@@ -154,7 +154,7 @@ def test_a_permutation_p_value_counts_the_labels_as_given(rng):
     """The order given is one of those counted: no p-value is zero."""
     X = rng.standard_normal((30, 2)) + np.repeat([[4.0], [-4.0]], 15, axis=0)
     y = np.repeat([0, 1], 15)
-    assert label_p_value(X @ X.T, y) == pytest.approx(1 / 100)
+    assert label_relation(X @ X.T, y).p_value == pytest.approx(1 / 100)
     K = -X @ X.T
     aligned = diagnose(K, y).negative_part.label_p_value
     assert aligned == pytest.approx(1 / 201)

@@ -1,6 +1,7 @@
 """Findings: each is seen where it is, and not seen on good data."""
 
 import json
+import re
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ from scipy.spatial.distance import cdist
 
 import krein
 from krein import diagnose, load_dataset, rbf_kernel, sigmoid_kernel
+from krein.diagnostics.twins import listed_groups
 
 
 @pytest.fixture
@@ -142,7 +144,52 @@ def test_missing_entries_are_taken_from_the_mirror(blobs):
 def test_findings_are_plain_data(blobs):
     X, _, _ = blobs
     (first, *_) = json.loads(json.dumps(diagnose(cdist(X, X)).to_dict()))["findings"]
-    assert set(first) == {"severity", "key", "text", "python", "command"}
+    assert set(first) == {"severity", "key", "text", "python", "command", "items"}
+
+
+def test_items_of_a_finding_are_named_in_groups(blobs):
+    """Twins, relatives and members of rare classes, not only how many there are."""
+    X, y, _ = blobs
+    X = X.copy()
+    X[[7, 30]] = X[3]
+    X[50] = X[41]
+    labels = y.astype("<U4")
+    labels[[5, 9]] = "rare"
+    found = diagnose(np.exp(-cdist(X, X)), labels)
+    items = {finding.key: finding.items for finding in found.findings}
+    assert items["duplicates"] == ((3, 7, 30), (41, 50))
+    assert items["small-class"] == ((5, 9),)
+    assert "items: 3, 7, 30; 41, 50" in str(found)
+
+
+def test_near_duplicates_of_hits_are_grouped_by_chains():
+    K = np.eye(40)
+    K[0, 1] = K[1, 0] = K[1, 2] = K[2, 1] = 0.95
+    K[10, 11] = K[11, 10] = 0.9
+    found = {f.key: f for f in diagnose(K, np.arange(40) % 2).findings}
+    assert found["near-duplicates"].items == ((0, 1, 2), (10, 11))
+
+
+def test_long_lists_of_items_are_cut():
+    groups = [tuple(range(k, k + 6)) for k in range(0, 50, 10)]
+    assert listed_groups(groups) == (
+        "0, 1, 2, 3, 2 more; 10, 11, 12, 13, 2 more; 20, 21, 22, 23, 2 more; "
+        "2 more groups"
+    )
+
+
+def test_unrelated_labels_say_what_would_have_been_noticed(rng):
+    """What was found, what chance gives, and how strong the test is."""
+    X = rng.standard_normal((60, 3))
+    (found,) = diagnose(X @ X.T, rng.permutation(np.repeat(["a", "b"], 30))).findings
+    assert found.key == "labels-unrelated"
+    shared, chance, noticed = (
+        int(share) for share in re.findall(r"(\d+)%", found.text)
+    )
+    assert abs(chance - 50) < 5
+    assert shared < noticed
+    assert 55 <= noticed <= 70  # 50 % and about two standard errors of 60 items
+    assert "60 items" in found.text
 
 
 def test_structure_unrelated_to_the_labels_is_no_reason_to_keep_it():

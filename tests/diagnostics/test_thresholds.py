@@ -184,7 +184,8 @@ def test_one_of_two_small_p_values_is_no_more_than_chance(rng):
     """Of labels without a relation a tenth has p <= 0.1, not a fifth."""
     X = rng.standard_normal((40, 3))
     K = X @ X.T
-    p = [facts.label_p_value(K, rng.permutation(40) % 2, seed) for seed in range(150)]
+    orders = [rng.permutation(40) % 2 for _ in range(150)]
+    p = [facts.label_relation(K, y, k).p_value for k, y in enumerate(orders)]
     assert 0.03 < np.mean(np.array(p) <= 0.1) < 0.16
 
 
@@ -271,7 +272,8 @@ def test_nearly_constant(others, seen):
 
 @pytest.mark.parametrize(("p", "seen"), [(0.1, False), (0.11, True)])
 def test_unrelated_labels(p, seen, points, monkeypatch):
-    monkeypatch.setattr(facts, "label_p_value", lambda K, y: p)
+    relation = facts.LabelRelation(p, 0.5, 0.5, 0.6, 40)
+    monkeypatch.setattr(facts, "label_relation", lambda K, y: relation)
     found = keys(points[2], points[1])
     assert ("labels-unrelated" in found) == seen
 

@@ -24,8 +24,47 @@ def test_what_learns_nothing_is_said_to(run, here, rng):
     found = json.loads(ended.out)
     assert not found["useful"]
     assert "Nothing was learnt" in found["recommendation"]
+    assert "The labels were matched by name" in found["recommendation"]
+    assert "in the order of the items" not in found["recommendation"]
     text = run("compare", *words, "--model", "m.krein", "--force").out
     assert "no better than an answer that costs nothing" in text
+
+
+@pytest.mark.filterwarnings("default")
+def test_the_order_of_labels_is_asked_for_where_nothing_shows_it(run, here, rng):
+    K = np.eye(N) + 0.01 * rng.random((N, N))
+    square(here / "noise.csv", 0.5 * (K + K.T))
+    labels = rng.permutation(np.repeat(["a", "b"], [40, 20]))
+    (here / "lines.txt").write_text("\n".join(labels))
+    words = ("noise.csv", "--labels", "lines.txt", "--methods", "clip", "--folds", "4")
+    found = json.loads(run("compare", *words, "--json").out)
+    assert "Are the labels in the order of the items" in found["recommendation"]
+
+
+def test_items_of_findings_go_to_a_file(run, here, similarity):
+    """Twins by name, for whoever has to look at them."""
+    K = similarity.copy()
+    K[5] = K[2]
+    K[:, 5] = K[:, 2]
+    K[5, 5] = K[2, 5] = K[5, 2] = K[2, 2]
+    square(here / "twins.csv", K)
+    shown = run("inspect", "twins.csv", "--labels", "y.csv", "--items-out", "items.csv")
+    assert "items: i2, i5" in shown.out
+    rows = (here / "items.csv").read_text().splitlines()
+    assert rows == ["finding,group,item", "duplicates,1,i2", "duplicates,1,i5"]
+    again = run("inspect", "K.csv", "--items-out", "items.csv", code=2)
+    assert "exists" in again.err
+
+
+@pytest.mark.filterwarnings("default")
+def test_labels_matched_by_name_are_not_to_be_matched_again(run, here, rng):
+    labels = rng.permutation(np.repeat(["a", "b"], N // 2))
+    write_table(here / "any.csv", ["name", "label"], zip(NAMES, labels, strict=True))
+    (here / "any.txt").write_text("\n".join(labels))
+    for file, asked in (("any.csv", False), ("any.txt", True)):
+        shown = run("inspect", "K.csv", "--labels", file).out
+        assert "No relation between similarities and labels" in shown
+        assert ("read_labels" in shown) == asked
 
 
 def test_rare_classes_are_left_out_of_a_fit(run, here):

@@ -54,6 +54,14 @@ def test_a_negative_score_keeps_its_sign_in_words(frame, rng):
     assert f"mean R² {mean:.3f}" in found.recommendation.text
 
 
+def test_frames_of_the_same_names_need_no_question_about_the_order(frame, rng):
+    K, _ = frame
+    values = pd.Series(rng.standard_normal(40), index=K.index)
+    for y, asked in ((values, False), (values.to_numpy(), True)):
+        found = compare(K, y, methods=["average"], cv=3)
+        assert ("Are the labels in the order" in found.recommendation.text) == asked
+
+
 def test_where_nothing_is_learnt_nothing_is_recommended(frame, rng):
     K, _ = frame
     found = compare(K.to_numpy(), rng.standard_normal(40), methods=["average"], cv=3)

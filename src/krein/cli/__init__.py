@@ -88,10 +88,10 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _open_streams() -> None:
-    """Make streams that can be used, whatever they were at the start.
+    r"""Make streams that can be used, whatever they were at the start.
 
     One that was closed is replaced: nothing is read or shown. A terminal that lacks a
-    letter, of a name or the ² of R², gets it as ``\\xb2``.
+    letter, of a name or the ² of R², gets it as ``\xb2``.
     """
     for stream, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, stream) is None:

@@ -41,11 +41,12 @@ def compare(args: Options) -> dict[str, Any]:
         args.kernel, _ = several.best  # what is written is about this one
         comparison = several.comparisons[args.kernel]
         problem = comparison.problem
-        K, y = few_enough(problem.on(problem.everything), problem.labels, args)
+        K, looked_at = few_enough(problem.on(problem.everything), args)
+        y = problem.labels[looked_at]
         given: dict[str, Any] = {"X": problem.vectors, "task": problem.task}
         diagnosis = diagnose(K, y, **given) if page is not None else None
         seen = diagnosis.findings if diagnosis else find_in(K, y, **given)
-        findings = own_findings(seen, args, read.alerts)
+        findings = own_findings(seen, args, read, looked_at)
         payload = _account(several, comparison, args)
         payload["findings"] = _worth_telling(findings, args)
         paths = [path for path in (saved, page) if path is not None]

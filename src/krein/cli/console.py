@@ -15,6 +15,7 @@ import scipy.sparse
 from krein.arrays import compressed_rows
 from krein.cli import Options, options_of_compare, repeated
 from krein.diagnostics.findings import Finding, finding_of_reader
+from krein.diagnostics.twins import listed_groups
 from krein.files.cells import as_separator
 from krein.files.hit_columns import FallingScoreError
 from krein.files.hit_table import kind_of_hits, read_hits
@@ -79,14 +80,14 @@ def read_inputs(args: Options, kernel: Any = None) -> Inputs:
     inputs = Inputs(**vars(read))
     if args.groups not in (None, TWINS):
         inputs = replace(inputs, groups=_read_groups(inputs, args, kernel))
-    if args.labels in (None, title):
-        return inputs
+    if args.labels in (None, title):  # labels, if any, stand beside the items
+        return replace(inputs, by_name=inputs.target is not None)
     labels = labels_of(inputs, args)
     print_note(args, *labels.notes)
     if labels.labelled is not None:
         inputs = inputs.part(labels.labelled)
     alerts = {**inputs.alerts, **labels.alerts}
-    return replace(inputs, target=labels.data, alerts=alerts)
+    return replace(inputs, target=labels.data, alerts=alerts, by_name=labels.by_name)
 
 
 def read_compared(
@@ -235,13 +236,14 @@ def _read_groups(read: Inputs, args: Options, kernel: Any) -> Any:
 # ----------------------------------------------------------------- what is diagnosed
 
 
-def few_enough(K: Any, y: Any, args: Options) -> tuple[Any, Any]:
-    """Similarities and labels; of many hits those of some items, taken at random."""
+def few_enough(K: Any, args: Options) -> tuple[Any, np.ndarray]:
+    """Similarities, of many hits those of some random items; and which items."""
+    n = K.shape[0]
     if not is_large(K):
-        return K, y
-    items = np.sort(np.random.default_rng(0).permutation(K.shape[0])[:ITEMS_DIAGNOSED])
+        return K, np.arange(n)
+    items = np.sort(np.random.default_rng(0).permutation(n)[:ITEMS_DIAGNOSED])
     print_note(args, f"the diagnosis is about {items.size} items, taken at random")
-    return K[items][:, items], None if y is None else y[items]
+    return K[items][:, items], items
 
 
 def is_large(K: Any) -> bool:
@@ -302,6 +304,8 @@ def print_alerts(findings: Sequence[dict[str, Any]]) -> None:
     """Print findings, the worst first, each with its repair."""
     for finding in findings:
         print(f"{finding['severity'].upper()}: {finding['text']}")
+        if finding.get("items"):
+            print(f"    items: {listed_groups(finding['items'])}")
         if finding.get("command"):
             print(f"    repair: {finding['command']}")
         elif finding.get("python"):
@@ -311,15 +315,28 @@ def print_alerts(findings: Sequence[dict[str, Any]]) -> None:
 
 
 def own_findings(
-    findings: list[Finding], args: Options, alerts: dict[str, str]
+    findings: list[Finding], args: Options, read: Inputs, looked_at: np.ndarray
 ) -> list[dict[str, Any]]:
-    """Return the findings with commands that name the user's own files.
+    """Return the findings with the user's own files, and names of items.
 
     What the reader found stands behind errors of the numbers, before their warnings.
+    `looked_at` are the positions of the items that were diagnosed.
     """
-    read = [finding_of_reader(key, text) for key, text in alerts.items()]
-    found = sorted([*read, *findings], key=lambda one: one.severity != "error")
-    return [f.to_dict() | {"command": _own_command(f, args)} for f in found]
+    of_reader = [finding_of_reader(key, text) for key, text in read.alerts.items()]
+    found = sorted([*of_reader, *findings], key=lambda one: one.severity != "error")
+    return [_own_finding(finding, args, read, looked_at) for finding in found]
+
+
+def _own_finding(
+    finding: Finding, args: Options, read: Inputs, looked_at: np.ndarray
+) -> dict[str, Any]:
+    own = finding.to_dict()
+    own["command"] = _own_command(finding, args)
+    names = read.names or [f"no. {k + 1}" for k in range(len(read))]
+    own["items"] = [[names[looked_at[k]] for k in group] for group in finding.items]
+    if finding.key == "labels-unrelated" and read.by_name:
+        own["python"] = ""  # which would match them by name
+    return own
 
 
 def _own_command(finding: Finding, args: Options) -> str:

@@ -15,7 +15,7 @@ from krein.cli import Options
 from krein.cli.console import TWINS, Inputs, check_symmetry, print_note, read_inputs
 from krein.comparison.contenders import TASKS
 from krein.comparison.problem import Problem, make_problem
-from krein.diagnostics.findings import duplicate_groups
+from krein.diagnostics.twins import duplicate_groups
 from krein.files.sources import FormatError, Named
 from krein.kernels import KERNELS, as_kernel, list_kernels
 from krein.kernels.registry import ALIASES
@@ -200,9 +200,13 @@ def leave_out_rare(read: Inputs, args: Options) -> Inputs:
     if large < 2:
         needed = "at least two are needed. Choose a smaller --min-members"
         raise ValueError(f"{large} classes have {least} items or more; {needed}")
-    left = f"{codes.size - kept.size} items of {counts.size - large} classes"
-    few = f"with fewer than {least} members are left out (--min-members)"
-    print_note(args, f"{left} {few}")
+    few = counts.size - large
+    classes = "1 class" if few == 1 else f"{few} classes"
+    print_note(
+        args,
+        f"left out: {codes.size - kept.size} items of {classes} with fewer than "
+        f"{least} members (--min-members)",
+    )
     return read.part(kept)
 
 
@@ -233,7 +237,8 @@ def problem_of(args: Options, read: Inputs, kernel: Any) -> Problem:
         check_symmetry(read, args)
         labels = read.target if read.task == "classification" else None
         how["conversion"] = conversion_of(args, read.data, labels)
-    return _grouped(make_problem(read.data, read.target, **how), args)
+    problem = make_problem(read.data, read.target, **how)
+    return _grouped(replace(problem, labels_matched=read.by_name), args)
 
 
 def conversion_of(args: Options, K: Any, labels: Any = None) -> Any:

@@ -48,6 +48,8 @@ class Problem:
     conversion : DistanceTransformer or None
         K holds distances, which this turns into similarities, settled on each
         training part.
+    labels_matched : bool
+        Whether labels were found by the names of the items: their order is right.
     """
 
     K: Array | None
@@ -58,6 +60,7 @@ class Problem:
     vectors: Array | None = None
     groups: np.ndarray | None = None
     conversion: Any = None
+    labels_matched: bool = False
 
     @property
     def task(self) -> str:
@@ -170,6 +173,7 @@ def make_problem(
     n = num_samples(X)
     classes, target = _targets(X, y, n, task)
     about: dict[str, Any] = {"target": target, "classes": classes}
+    about["labels_matched"] = validation.have_same_names(X, y)
     about["groups"] = groups = None if groups is None else column_or_1d(groups)
     if groups is not None and groups.size != n:
         raise ValueError(f"groups has {groups.size} entries for {n} items")

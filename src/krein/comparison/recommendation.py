@@ -26,6 +26,7 @@ from krein.verdicts.reasons import (
     Baseline,
     Fix,
     Higher,
+    LabelsMatched,
     Reason,
     SpectrumFix,
     Standing,
@@ -54,7 +55,7 @@ class Recommendation:
         them, the highest score first.
     reasons : tuple of records
         The numbers behind the verdict: `Standing`, `Baseline`, `Higher`,
-        `SpectrumFix`, `OtherKernel`, of `krein.verdicts.reasons`.
+        `SpectrumFix`, `OtherKernel`, `LabelsMatched`, of `krein.verdicts.reasons`.
     task : str
         Classification or regression.
     kernel : str or None
@@ -242,6 +243,8 @@ def recommend(comparison: Any) -> Recommendation:
     verdict = _verdict(comparison, chosen, equals, baseline)
     reasons: list[Reason | None] = [standing, baseline, _higher(comparison, chosen)]
     reasons.append(_spectrum_fix(comparison, verdict))
+    if comparison.problem.labels_matched:
+        reasons.append(LabelsMatched())
     kept = tuple(reason for reason in reasons if reason is not None)
     return Recommendation(chosen, verdict, equals, kept, comparison.task)
 

@@ -15,6 +15,7 @@ from krein.arrays import Array, require_for
 from krein.diagnostics import facts as looks
 from krein.diagnostics.advice import advise
 from krein.diagnostics.findings import Evidence, Finding, find
+from krein.diagnostics.twins import listed_groups
 from krein.similarity.conversions import median_distance
 from krein.similarity.sparse import SparseSimilarity, check_sparse_rows
 from krein.threads import threads_by_size
@@ -116,7 +117,11 @@ class Diagnosis:
     def __str__(self) -> str:
         rows = self.facts()
         width = max(map(len, rows))
-        lines = [f"{f.severity}: {f.text}" for f in self.findings]
+        lines = []
+        for finding in self.findings:
+            lines.append(f"{finding.severity}: {finding.text}")
+            if finding.items:
+                lines.append(f"  items: {listed_groups(finding.items)}")
         lines += [f"{name:<{width}}  {value}" for name, value in rows.items()]
         lines.append("advice:")
         lines += [f"  - {line}" for line in self.advice]

@@ -258,6 +258,7 @@ def _lowest(A: Array) -> tuple[float, Array]:
 # ------------------------------------------------------------------------------ labels
 
 _ITEMS = 1000  # a random subset beyond that: a relation shows in fewer
+_USUAL_ORDERS = 0.95  # share of random orders that count as usual
 
 
 def centred_indicators(y: np.ndarray) -> Array:
@@ -267,17 +268,21 @@ def centred_indicators(y: np.ndarray) -> Array:
     return Z - Z.mean(axis=0)
 
 
-def _permutation_p_value(
+def _over_orders(
     statistics: Callable[[np.ndarray], Any], n: int, count: int, rng: Any
-) -> float:
-    """P-value of the largest of some statistics of an order of the labels.
+) -> Array:
+    """Statistics of the labels as they are (row 0), and in random orders (the rest)."""
+    orders = [np.arange(n), *(rng.permutation(n) for _ in range(count))]
+    return np.array([np.atleast_1d(statistics(order)) for order in orders])
+
+
+def _permutation_p_value(values: Array) -> float:
+    """P-value of the largest of some statistics, a column each, of an order of labels.
 
     Of several statistics the smallest p-value is taken, and compared with the smallest
     p-value of every other order (Westfall and Young, 1993): the smaller of two p-values
     alone would be small too often.
     """
-    orders = [np.arange(n), *(rng.permutation(n) for _ in range(count))]
-    values = np.array([np.atleast_1d(statistics(order)) for order in orders])
     smallest = np.min([_ranks(column) for column in values.T], axis=0)
     return float(np.mean(smallest <= smallest[0]))
 
@@ -297,13 +302,41 @@ def label_alignment(facts: SpectrumFacts, y: np.ndarray, rng: Any) -> float:
     Z = centred_indicators(y)
     negative = facts.eigenvalues < 0
     U = facts.eigenvectors[:, negative] * np.sqrt(-facts.eigenvalues[negative])
-    return _permutation_p_value(
-        lambda order: np.sum((U.T @ Z[order]) ** 2), y.size, 200, rng
-    )
+
+    def energy(order: np.ndarray) -> Any:
+        return np.sum((U.T @ Z[order]) ** 2)
+
+    return _permutation_p_value(_over_orders(energy, y.size, 200, rng))
 
 
-def label_p_value(K: Array, y: np.ndarray, seed: int = 0) -> float:
-    """Permutation p-value of a relation between K and y, seen in one of two ways.
+@dataclass(frozen=True)
+class LabelRelation:
+    """Whether similar items share labels, and how strong the test of it is.
+
+    Attributes
+    ----------
+    p_value : float
+        Permutation test of a relation.
+    shared : float
+        Share of items whose most similar other item has the same label.
+    by_chance : float
+        Mean of that share over random orders of the labels.
+    noticed : float
+        The share that 19 of 20 random orders do not exceed: from about there on the
+        test notices a relation.
+    items : int
+        Number of items looked at.
+    """
+
+    p_value: float
+    shared: float
+    by_chance: float
+    noticed: float
+    items: int
+
+
+def label_relation(K: Array, y: np.ndarray, seed: int = 0) -> LabelRelation:
+    """Test a relation between K and y, which may be seen in one of two ways.
 
     One statistic is the energy ``|J K J Z|^2`` of the centred class indicators Z, to
     which positive and negative eigenvalues contribute alike; the other the share of
@@ -321,4 +354,12 @@ def label_p_value(K: Array, y: np.ndarray, seed: int = 0) -> float:
         energy = float(np.sum((centred @ Z[order]) ** 2))
         return energy, float(np.mean(codes[order] == codes[order][nearest]))
 
-    return _permutation_p_value(statistics, codes.size, 99, rng)
+    values = _over_orders(statistics, codes.size, 99, rng)
+    shares = values[1:, 1]
+    return LabelRelation(
+        p_value=_permutation_p_value(values),
+        shared=float(values[0, 1]),
+        by_chance=float(shares.mean()),
+        noticed=float(np.quantile(shares, _USUAL_ORDERS)),
+        items=codes.size,
+    )

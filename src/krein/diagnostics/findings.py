@@ -8,15 +8,20 @@ lines K, FILE, ITEMS, KERNEL and LABELS stand for what the reader has.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
-import scipy.sparse
 
 from krein.arrays import Array
 from krein.diagnostics import facts
+from krein.diagnostics.twins import (
+    ItemGroups,
+    duplicate_groups,
+    near_duplicate_groups,
+    of_several,
+)
 from krein.validation import ROUNDING, Direction, is_continuous, wrong_direction
 
 Severity = Literal["error", "warning", "note"]
@@ -36,6 +41,9 @@ class Finding:
         One sentence or two.
     python, command : str
         The line of Python and the command that repair it; empty where there is none.
+    items : tuple of tuples of int
+        Positions (from 0) of the items it is about, in groups: twins, relatives,
+        members of a rare class. Empty where it is about all of them.
 
     Examples
     --------
@@ -51,9 +59,10 @@ class Finding:
     text: str
     python: str = ""
     command: str = ""
+    items: ItemGroups = field(default=(), repr=False)
 
-    def to_dict(self) -> dict[str, str]:
-        """Plain strings, ready for JSON."""
+    def to_dict(self) -> dict[str, Any]:
+        """Plain strings and numbers, ready for JSON."""
         return asdict(self)
 
 
@@ -334,21 +343,15 @@ def _labels(seen: Evidence) -> Iterator[Finding]:
 
 def _classes(seen: Evidence, y: np.ndarray) -> Iterator[Finding]:
     """Labels that have nothing to do with the numbers; rare and large classes."""
-    p = facts.label_p_value(seen.similarity, y)
-    if p > _UNRELATED:
-        yield Finding(
-            "warning",
-            "labels-unrelated",
-            "No relation between similarities and labels was shown (permutation "
-            f"p = {p:.2g}, {y.size} items): similar items do not share labels "
-            "clearly more often than others. That does not show that there is none: "
-            "of few items a weak relation cannot be seen.",
-            python="y = krein.read_labels(path, names=names).data  # by name",
-        )
+    relation = facts.label_relation(seen.similarity, y)
+    if relation.p_value > _UNRELATED:
+        yield _unrelated(relation)
     classes, counts = np.unique(y, return_counts=True)
     rare = np.flatnonzero(counts < _FEW_ITEMS)
     if rare.size:
-        yield _small_classes(classes[rare], counts[rare], counts.size)
+        found = _small_classes(classes[rare], counts[rare], counts.size)
+        members = [np.flatnonzero(y == label) for label in classes[rare]]
+        yield replace(found, items=tuple(tuple(part.tolist()) for part in members))
     share = float(counts.max() / y.size)
     if share >= _IMBALANCE:
         yield Finding(
@@ -359,6 +362,20 @@ def _classes(seen: Evidence, y: np.ndarray) -> Iterator[Finding]:
             python="compare(K, y, scoring='balanced_accuracy')",
             command="krein compare FILE --labels LABELS --scoring balanced_accuracy",
         )
+
+
+def _unrelated(relation: facts.LabelRelation) -> Finding:
+    """What was found instead of a relation, and what the test would have noticed."""
+    return Finding(
+        "warning",
+        "labels-unrelated",
+        "No relation between similarities and labels was shown: for "
+        f"{relation.shared:.0%} of the items the most similar other item has the same "
+        f"label, by chance for {relation.by_chance:.0%} (permutation p = "
+        f"{relation.p_value:.2g}). From about {relation.noticed:.0%} on this test of "
+        f"{relation.items} items notices a relation; a weaker one may be there.",
+        python="y = krein.read_labels(path, names=names).data  # by name",
+    )
 
 
 def _small_classes(rare: np.ndarray, counts: np.ndarray, n_classes: int) -> Finding:
@@ -388,12 +405,12 @@ def _small_classes(rare: np.ndarray, counts: np.ndarray, n_classes: int) -> Find
 def _twins(seen: Evidence) -> Iterator[Finding]:
     """Equal items; in a table of hits near ones too (of a smooth kernel many are)."""
     group = duplicate_groups(seen.given)
-    sizes = np.bincount(group)
-    repeated = int(sizes[sizes > 1].sum())
-    if repeated:
-        yield _duplicates(seen, group, repeated)
+    twins = of_several(group)
+    if twins:
+        yield _duplicates(seen, group, twins)
     if seen.kind == "similarity" and seen.of_hits:
-        share = near_duplicate_share(seen.similarity)
+        relatives = of_several(near_duplicate_groups(seen.similarity))
+        share = sum(map(len, relatives)) / seen.similarity.shape[0]
         if share >= _TWINS:
             yield Finding(
                 "warning",
@@ -403,10 +420,12 @@ def _twins(seen: Evidence) -> Iterator[Finding]:
                 "together.",
                 python="compare(K, y, groups=krein.similarity_groups(K, 0.5))",
                 command="krein compare FILE --labels LABELS --split-by-similarity 0.5",
+                items=relatives,
             )
 
 
-def _duplicates(seen: Evidence, group: np.ndarray, repeated: int) -> Finding:
+def _duplicates(seen: Evidence, group: np.ndarray, twins: ItemGroups) -> Finding:
+    repeated = sum(map(len, twins))
     labels = ""
     if seen.classes is not None:
         pairs = set(zip(group.tolist(), seen.classes.tolist(), strict=True))
@@ -421,25 +440,8 @@ def _duplicates(seen: Evidence, group: np.ndarray, repeated: int) -> Finding:
         python="groups = np.unique(np.round(K / abs(K).max(), 9), axis=0, "
         "return_inverse=True)[1].ravel(); compare(K, y, groups=groups)",
         command="krein compare FILE --labels LABELS --groups twins",
+        items=twins,
     )
-
-
-def duplicate_groups(K: Array) -> np.ndarray:
-    """Group number of each item; equal rows (to nine digits) are one group."""
-    scale = float(np.abs(K).max()) or 1.0
-    seen: dict[bytes, int] = {}
-    # Adding 0.0 turns -0.0 into 0.0, which has other bytes.
-    rows = (np.round(row / scale, 9) + 0.0 for row in K)
-    return np.array([seen.setdefault(row.tobytes(), len(seen)) for row in rows])
-
-
-def near_duplicate_share(K: Any, near: float = 0.9) -> float:
-    """Share of the items with another one of at least `near` times self-similarity."""
-    pairs = scipy.sparse.coo_array(K)
-    root = np.sqrt(np.abs(K.diagonal()))
-    found = pairs.data >= near * root[pairs.row] * root[pairs.col]
-    found &= (pairs.row != pairs.col) & (pairs.data > 0)
-    return np.unique(pairs.row[found]).size / K.shape[0]
 
 
 _CHECKS = (_numbers, spread, _labels, _twins)

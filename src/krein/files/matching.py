@@ -196,7 +196,7 @@ def _matched(
         left = n - sum(place >= 0 for place in places)
         note += ", matched by name"
         note += f"; left out: {left} of other items" if left else ""
-        return Named(places, names, notes=[note])
+        return Named(places, names, notes=[note], by_name=True)
     if own is not None and n_items is None:
         return Named(range(n), own, notes=[note])
     if own is not None and not is_numbering(own):

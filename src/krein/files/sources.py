@@ -127,6 +127,9 @@ class Named:
         "names-ignored", "order-unchecked".
     labelled : ndarray of int or None
         Positions of the items that have a label, where some have none.
+    by_name : bool
+        Whether labels were found by the names of the items, so that their order is
+        right.
 
     Examples
     --------
@@ -142,6 +145,7 @@ class Named:
     notes: list[str] = field(default_factory=list)
     alerts: dict[str, str] = field(default_factory=dict)
     labelled: np.ndarray | None = None
+    by_name: bool = False
 
 
 class How(NamedTuple):

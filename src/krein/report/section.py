@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from krein.diagnostics.twins import listed_groups
 from krein.report import charts
 from krein.report.data import Case, machine, recipe
 from krein.report.heat_map import heat_chart
@@ -165,6 +166,8 @@ def _alerts(findings: list[dict[str, Any]]) -> str:
     for finding in findings:
         kind = escape(finding["severity"])
         items += f'<li class="{kind}"><b>{kind}</b> {escape(finding["text"])}'
+        if finding.get("items"):
+            items += f"<p>Items: {escape(listed_groups(finding['items']))}</p>"
         for repair in (finding.get("command"), finding.get("python")):
             if repair:
                 items += f"<code>{escape(repair)}</code>"

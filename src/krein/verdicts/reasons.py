@@ -158,4 +158,11 @@ class OtherKernel:
     p_value: float
 
 
-Reason: TypeAlias = Standing | Baseline | Higher | SpectrumFix | OtherKernel
+@dataclass(frozen=True)
+class LabelsMatched:
+    """Labels were found by the names of the items, so that their order is right."""
+
+
+Reason: TypeAlias = (
+    Standing | Baseline | Higher | SpectrumFix | OtherKernel | LabelsMatched
+)

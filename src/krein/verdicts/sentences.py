@@ -13,6 +13,7 @@ from krein.verdicts.reasons import (
     Baseline,
     Fix,
     Higher,
+    LabelsMatched,
     OtherKernel,
     Reason,
     SpectrumFix,
@@ -52,8 +53,16 @@ SENTENCES = {
     ),
     Verdict.NOTHING_LEARNT: (
         "Nothing was learnt: mean {score} {mean} by {name}, and {free_name} {free}. "
+        "{doubt} Until that is settled, no method can be recommended."
+    ),
+    # what to look at where nothing was learnt
+    "doubt": (
         "Are the labels in the order of the items, and does a large number mean "
-        "similar? Until that is settled, no method can be recommended."
+        "similar?"
+    ),
+    "doubt, labels matched": (
+        "The labels were matched by name, so their order is right. Does a large "
+        "number mean similar, and are these the labels that the similarity is about?"
     ),
     # why it is recommended
     Why.HIGHEST: "",
@@ -176,7 +185,9 @@ def advice(
     if standing is None:
         raise ValueError("a recommendation has to have a Standing among its reasons")
     higher = _only(reasons, Higher)
-    said = [_answer(verdict, standing, higher, _only(reasons, Baseline), name)]
+    matched = _only(reasons, LabelsMatched) is not None
+    doubt = say("doubt, labels matched" if matched else "doubt")
+    said = [_answer(verdict, standing, higher, _only(reasons, Baseline), name, doubt)]
     if verdict is Verdict.NOT_TOLD_APART:
         said += _about_equals(standing, equals, name)
         said += _about_higher(higher, name)
@@ -203,6 +214,7 @@ def _answer(
     higher: Higher | None,
     baseline: Baseline | None,
     name: Name,
+    doubt: str,
 ) -> str:
     """The sentence that names the contender to use."""
     highest = standing if higher is None else higher
@@ -215,6 +227,7 @@ def _answer(
         splits=standing.splits,
         highest=name(highest.contender),
         top=_score(highest.mean),
+        doubt=doubt,
         **({} if baseline is None else _free(baseline)),
     )
 
