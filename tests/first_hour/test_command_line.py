@@ -226,8 +226,8 @@ def test_p_values_only_where_they_can_be_small(tmp_path, krein):
     few, enough = krein(*words, "4"), krein(*words, "5")
     assert "\tp\t" not in few.out
     assert "\tp\t" in enough.out
-    assert "note: p: probability" in enough.err
-    assert "p: how" not in few.err
+    assert "note: p: the probability" in enough.err
+    assert "p: the prob" not in few.err
     by_items = krein("compare", K, "--methods", "svc,flip", "--folds", "2")
     assert "\tp\t" in by_items.out
 
