@@ -83,7 +83,8 @@ def product_and_error(K: Any, V: Array) -> tuple[Array, Array]:
     if scipy.sparse.issparse(K):
         return K @ V, rounding_of_sums(n) * (abs(K) @ np.abs(V))
     support = np.flatnonzero(V if V.ndim == 1 else V.any(axis=1))
-    whole, V = support.size == len(V), V[support]
+    whole = support.size == len(V)
+    V = V[support]
     outputs, size = np.zeros((2, n, *V.shape[1:]))
     for i in range(0, n if support.size else 0, _BLOCK):  # no second matrix
         rows = slice(i, i + _BLOCK)

@@ -195,7 +195,8 @@ class Result:
         **changes
             Other fields to replace.
         """
-        status, before = self.status, self.certificate.relative
+        status = self.status
+        before = self.certificate.relative
         if np.isfinite(certificate.relative) and np.isfinite(before):
             counted = certificate.relative - before
             rounding = max(0.0, counted) + self.certificate.rounding
@@ -267,7 +268,9 @@ class Result:
         return axes
 
 
-_POSITIVE, _NEGATIVE, _BAND = "#2a6f97", "#c1121f", "#c9c9c9"
+_POSITIVE = "#2a6f97"
+_NEGATIVE = "#c1121f"
+_BAND = "#c9c9c9"
 
 
 def new_axes(n_columns: int = 1, **options: Any) -> Any:

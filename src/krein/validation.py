@@ -290,8 +290,10 @@ def looks_like_similarities(D: np.ndarray) -> bool:
 def same_label_shares(K: np.ndarray, y: Any) -> tuple[float, float, float]:
     """Share of items whose most similar other has their label; least; by chance."""
     codes = np.unique(np.asarray(y), return_inverse=True)[1].ravel()
-    n, counts = codes.size, np.bincount(codes)
-    near, far = np.empty(n, dtype=int), np.empty(n, dtype=int)
+    n = codes.size
+    counts = np.bincount(codes)
+    near = np.empty(n, dtype=int)
+    far = np.empty(n, dtype=int)
     for i, row in enumerate(K):
         others = row.astype(float)
         others[i] = -np.inf
@@ -421,7 +423,8 @@ def check_order(X: Any, y: Any = None) -> None:
 def _in_other_order(names: Any, others: Any) -> bool:
     if names is None or others is None or callable(names) or callable(others):
         return False
-    names, others = list(names), list(others)
+    names = list(names)
+    others = list(others)
     if len(names) != len(others) or not all(isinstance(name, str) for name in names):
         return False
     return names != others and set(names) == set(others)

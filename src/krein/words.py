@@ -66,9 +66,11 @@ def warn_user(message: str, category: type[Warning] = UserWarning) -> None:
     category : type
         Kind of warning.
     """
-    level, frame = 1, sys._getframe(0)
+    level = 1
+    frame = sys._getframe(0)
     while frame.f_back is not None and _INSIDE.search(frame.f_code.co_filename):
-        frame, level = frame.f_back, level + 1
+        frame = frame.f_back
+        level = level + 1
     warnings.warn(message, category, stacklevel=level)
 
 
@@ -194,8 +196,12 @@ class _Line:
     """State of the work, told by a thread: also while one step takes long."""
 
     def __init__(self, label: str, total: int, done: int) -> None:
-        self.label, self.total, self.before = label, total, done
-        self.done, self.what, self.now = done, "", ""
+        self.label = label
+        self.total = total
+        self.before = done
+        self.done = done
+        self.what = ""
+        self.now = ""
         self.start = time.monotonic()
         self.stop = threading.Event()
 
@@ -203,10 +209,13 @@ class _Line:
         self.done += amount
 
     def to(self, done: int, total: int, what: str = "") -> None:
-        self.done, self.total, self.what = done, total, what
+        self.done = done
+        self.total = total
+        self.what = what
 
     def text(self) -> str:
-        spent, new = time.monotonic() - self.start, self.done - self.before
+        spent = time.monotonic() - self.start
+        new = self.done - self.before
         percent = f" {100 * self.done // self.total} %" if self.total else ""
         parts = [self.label + percent, f"{seconds_in_words(spent)} so far"]
         if self.total and new:

@@ -91,7 +91,8 @@ class Diagnosis:
         """The findings as words, in the order they are shown."""
         p, q, z = self.signature
         about = "" if self.exact else "about "
-        broken, part = self.triangle_violations, self.negative_part
+        broken = self.triangle_violations
+        part = self.negative_part
         uneven = f"no: relative asymmetry {self.asymmetry:.2g}"
         rows = {
             "items": f"{self.n} ({self.kind})",
@@ -192,7 +193,9 @@ def diagnose(
     ('indefinite', 0.15)
     """
     seen = _look_at(K, y, X, kind, task)
-    S, spectrum, order = seen.similarity, seen.spectrum, seen.cpd_order
+    S = seen.similarity
+    spectrum = seen.spectrum
+    order = seen.cpd_order
     part = looks.examine_negative_part(S, spectrum, seen.classes)
     verdict = _verdict(spectrum)
     findings = find(seen)

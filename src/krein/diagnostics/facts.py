@@ -68,7 +68,8 @@ def exact_facts(K: Array) -> SpectrumFacts:
     spectrum = Spectrum.exact(K)
     zero = np.abs(spectrum.eigenvalues) <= spectrum.tolerance
     values = np.where(zero, 0.0, spectrum.eigenvalues)
-    vectors, mass = spectrum.eigenvectors, negative_mass(values)
+    vectors = spectrum.eigenvectors
+    mass = negative_mass(values)
     return SpectrumFacts(values, vectors, spectrum.signature, mass, exact=True)
 
 
@@ -79,7 +80,8 @@ def estimated_facts(K: Array, seed: int = 0) -> SpectrumFacts:
     start = rng.standard_normal(n)
     values, vectors = scipy.sparse.linalg.eigsh(K, 2 * _ENDS, which="BE", v0=start)
     order = np.argsort(values)
-    values, vectors = values[order], vectors[:, order]
+    values = values[order]
+    vectors = vectors[:, order]
     # The known ends are taken out of the probes: they would dominate the variance.
     signs = rng.choice([-1.0, 1.0], (n, max(4, _PROBED // n)))
     signs -= vectors @ (vectors.T @ signs)
@@ -89,7 +91,8 @@ def estimated_facts(K: Array, seed: int = 0) -> SpectrumFacts:
     nodes = np.concatenate([nodes, values])
     weights = np.concatenate([weights, np.ones_like(values)])
     tolerance = zero_tolerance(values, n)
-    mass, negative = 0.0, 0
+    mass = 0.0
+    negative = 0
     if values[0] < -tolerance:
         mass = float(weights @ np.maximum(-nodes, 0.0) / (weights @ np.abs(nodes)))
         negative = round(float(weights[nodes < -tolerance].sum()))
@@ -149,7 +152,8 @@ _MAX_ITEMS = 400  # triples of a random subset beyond that: 64 million checks
 def triangle_violations(D: Array, seed: int = 0) -> float:
     """Share of triples with D_ij > D_ik + D_kj, over all or a subset of items."""
     items = np.random.default_rng(seed).permutation(D.shape[0])[:_MAX_ITEMS]
-    D, n = D[np.ix_(items, items)], items.size
+    D = D[np.ix_(items, items)]
+    n = items.size
     slack = 1e-10 * float(D.max())
     count = sum(int(np.sum(D > D[:, [k]] + D[[k], :] + slack)) for k in range(n))
     return count / max(n * (n - 1) * (n - 2), 1)
@@ -344,7 +348,8 @@ def label_relation(K: Array, y: np.ndarray, seed: int = 0) -> LabelRelation:
     """
     rng = np.random.default_rng(seed)
     items = rng.permutation(K.shape[0])[:_ITEMS]
-    K, codes = K[np.ix_(items, items)], np.unique(y[items], return_inverse=True)[1]
+    K = K[np.ix_(items, items)]
+    codes = np.unique(y[items], return_inverse=True)[1]
     Z = centred_indicators(codes)
     centred = KernelCenterer().fit_transform(K) / (float(np.abs(K).max()) or 1.0)
     others = np.where(np.eye(K.shape[0], dtype=bool), -np.inf, K)

@@ -246,7 +246,8 @@ def finding_of_reader(key: str, text: str) -> Finding:
 
 def spread(seen: Evidence) -> Iterator[Finding]:
     """Alike only to itself, alike to everything, or in odd units."""
-    K, size = seen.similarity, seen.self_similarity
+    K = seen.similarity
+    size = seen.self_similarity
     if seen.has_self_similarity:
         diagonal = np.abs(np.diagonal(K))
         others = np.abs(K).sum(axis=1) - diagonal
@@ -310,7 +311,8 @@ def _labels(seen: Evidence) -> Iterator[Finding]:
     """One label, a label for each item, or classes that are hard to learn."""
     if seen.y is None:
         return
-    different, n = np.unique(seen.y).size, seen.y.size
+    different = np.unique(seen.y).size
+    n = seen.y.size
     if different == 1:
         yield Finding(
             "error",

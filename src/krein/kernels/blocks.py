@@ -83,7 +83,8 @@ def kernel_matrix(
     True
     """
     kernel = Kernel(kernel) if isinstance(kernel, str) else as_kernel(kernel, None)
-    X, Y = items_for(kernel, X), items_for(kernel, Y)
+    X = items_for(kernel, X)
+    Y = items_for(kernel, Y)
     X = np.asarray(X) if hasattr(X, "columns") else X
     Y = np.asarray(Y) if hasattr(Y, "columns") else Y
     n_rows = check_items(X, "X")
@@ -102,7 +103,8 @@ def kernel_matrix(
     if out is not None:
         key = (krein.__version__, np.__version__, kernel, X, None if Y is X else Y)
         return _write_file(results, out, tiling, key)
-    K, blocks = np.empty(tiling.shape), list(tiling)
+    K = np.empty(tiling.shape)
+    blocks = list(tiling)
     for block, numbers in zip(blocks, results(tiling, blocks), strict=True):
         tiling.place(K, block, numbers)
     return K

@@ -66,7 +66,8 @@ def erp_costs(A: np.ndarray, B: np.ndarray, *, g: float) -> Costs:
     """Chen and Ng (2004), definition 4; A, B of shape (channels, length, pairs)."""
     gap_A = _length(A, g, np.empty(A.shape[1:]))
     gap_B = _length(B, g, np.empty(B.shape[1:]))
-    B, backwards = B[:, ::-1].copy(), gap_B[::-1].copy()
+    B = B[:, ::-1].copy()
+    backwards = gap_B[::-1].copy()
     match = np.empty(A.shape[1:])
 
     def diagonal(x: slice, y: slice, d: int) -> Triple:
@@ -87,11 +88,13 @@ def twe_costs(A: np.ndarray, B: np.ndarray, *, nu: float, lmbda: float) -> Costs
         raise ValueError(f"nu and lmbda must not be negative, got {nu!r}, {lmbda!r}")
     skip_A = _steps(A) + nu + lmbda
     skip_B = (_steps(B) + nu + lmbda)[::-1].copy()
-    n, m = A.shape[1], B.shape[1]
+    n = A.shape[1]
+    m = B.shape[1]
     # 2 nu |i - j|: i - j rises by two along a diagonal, from an even or an odd number.
     apart = np.abs(np.arange(-m - (m % 2), n + 2))[:, None] * (2 * nu)
     stamps = [np.repeat(apart[odd::2], A.shape[2], axis=1) for odd in (0, 1)]
-    B, match = B[:, ::-1].copy(), np.empty(A.shape[1:])
+    B = B[:, ::-1].copy()
+    match = np.empty(A.shape[1:])
     # |a_i - b_j| of this diagonal and the two before it: a match needs |a_i-1 - b_j-1|.
     lengths = [np.zeros((n + 1, A.shape[2])) for _ in range(3)]
 
@@ -113,12 +116,15 @@ def msm_costs(A: np.ndarray, B: np.ndarray, *, c: float) -> Costs:
     """
     if not c >= 0:
         raise ValueError(f"c must not be negative, got {c!r}")
-    a, b = A[0], B[0, ::-1].copy()
+    a = A[0]
+    b = B[0, ::-1].copy()
     step_a = np.diff(a, axis=0, prepend=a[:1])
     step_b = np.diff(B[0], axis=0, prepend=B[0, :1])[::-1]
-    low_a, high_a = np.minimum(step_a, 0.0), np.maximum(step_a, 0.0)
+    low_a = np.minimum(step_a, 0.0)
+    high_a = np.maximum(step_a, 0.0)
     # b_j - a_i is what is cut for b, the negative of what is cut for a.
-    low_b, high_b = np.minimum(-step_b, 0.0), np.maximum(-step_b, 0.0)
+    low_b = np.minimum(-step_b, 0.0)
+    high_b = np.maximum(-step_b, 0.0)
     difference, skip_x, skip_y = (np.empty(a.shape) for _ in range(3))
 
     def cut(apart: np.ndarray, low: np.ndarray, high: np.ndarray, out: np.ndarray):
@@ -146,7 +152,8 @@ class Band:
 
     def rows(self, d: int, n: int, m: int) -> tuple[int, int]:
         """First and last i >= 1 on diagonal d with j >= 1, for the widest band."""
-        below, above = int(self.below.max()), int(self.above.max())
+        below = int(self.below.max())
+        above = int(self.above.max())
         first = max(1, d - m, -((above - d) // 2))
         return first, min(n, d - 1, (d + below) // 2)
 
@@ -159,7 +166,8 @@ class Band:
 
 def _batch_distances(costs: Costs, lengths: np.ndarray, band: Band) -> np.ndarray:
     """D at each pair's own lengths, given as two rows; one diagonal at a time."""
-    n, m = costs.first_column.shape[0] - 1, costs.first_row.shape[0] - 1
+    n = costs.first_column.shape[0] - 1
+    m = costs.first_row.shape[0] - 1
     ends = lengths.sum(axis=0)
     found = np.empty(ends.size)
     # D[i, d - i] by i for the diagonals d - 2, d - 1 and d.
@@ -169,14 +177,17 @@ def _batch_distances(costs: Costs, lengths: np.ndarray, band: Band) -> np.ndarra
     for d in range(1, int(ends.max()) + 1):
         first, end = band.rows(d, n, m)
         if first <= end:
-            cells, spare = current[first : end + 1], scratch[first : end + 1]
-            x, y = slice(first - 1, end), slice(m - d + first, m - d + end + 1)
+            cells = current[first : end + 1]
+            spare = scratch[first : end + 1]
+            x = slice(first - 1, end)
+            y = slice(m - d + first, m - d + end + 1)
             match, skip_x, skip_y = costs.diagonal(x, y, d)
             np.add(before[x], match, out=cells)
             np.minimum(cells, np.add(previous[x], skip_x, out=spare), out=cells)
             spare = np.add(previous[first : end + 1], skip_y, out=spare)
             np.minimum(cells, spare, out=cells)
-        on_row, on_column = first == 1 and d <= m, end == d - 1 and d <= n
+        on_row = first == 1 and d <= m
+        on_column = end == d - 1 and d <= n
         current[first - 1] = costs.first_row[d] if on_row else np.inf
         current[end + 1] = costs.first_column[d] if on_column else np.inf
         band.close(current[first - 1 : end + 2], d, np.arange(first - 1, end + 2))
@@ -243,13 +254,16 @@ def elastic_distances(
     D = np.zeros((len(X), len(Y)))
     if rows.size == 0:
         return D
-    all_X, all_Y = _stack(X), _stack(Y)
+    all_X = _stack(X)
+    all_Y = _stack(Y)
     sizes = [np.array([item.shape[1] for item in part]) for part in (X, Y)]
     lengths = np.stack([sizes[0][rows], sizes[1][columns]])
     band = _band(lengths, window(lengths.max(axis=0)))
     by_channel = getattr(make_costs, "func", make_costs) is msm_costs
     for batch in _batches(lengths, band):
-        i, j, own = rows[batch], columns[batch], lengths[:, batch]
+        i = rows[batch]
+        j = columns[batch]
+        own = lengths[:, batch]
         A = np.take(all_X[:, : own[0].max()], i, axis=2)
         B = np.take(all_Y[:, : own[1].max()], j, axis=2)
         allowed = Band(band.below[batch], band.above[batch])

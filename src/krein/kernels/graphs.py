@@ -32,7 +32,8 @@ class LabelledGraph(NamedTuple):
 
 def _as_graph(node_label: str | None, item: Any) -> LabelledGraph:
     if hasattr(item, "nodes") and hasattr(item, "adj"):  # networkx
-        nodes, edges = list(item.nodes), list(item.edges())
+        nodes = list(item.nodes)
+        edges = list(item.edges())
         labels = _attribute(item, node_label)
     elif isinstance(item, tuple | list) and len(item) in (2, 3):
         nodes, edges, labels = (*item, None)[:3]
@@ -198,7 +199,8 @@ def _prepare(codes: dict[Hashable, int], graph: LabelledGraph) -> Prepared:
 
 def _assignment_score(depth: int, decay: float, g: Prepared, h: Prepared) -> float:
     """Best total node similarity over one-to-one assignments of nodes."""
-    (codes_g, P), (codes_h, Q) = g, h
+    codes_g, P = g
+    codes_h, Q = h
     match = np.equal.outer(codes_g, codes_h).astype(float)
     node = match
     for level in range(1, depth + 1):

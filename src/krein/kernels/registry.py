@@ -324,7 +324,8 @@ class Kernel:
     @property
     def order(self) -> int:
         """Order of conditional positive definiteness (0: positive definite)."""
-        order, settings = self.facts.order, {**self.facts.parameters, **self.params}
+        order = self.facts.order
+        settings = {**self.facts.parameters, **self.params}
         return order(**settings) if callable(order) else order
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:

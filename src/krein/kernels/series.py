@@ -130,12 +130,14 @@ def dtw_kernel(X, Y=None, *, window=None):
 
 def _dtw_block(first: list, second: list, cells: int | None) -> np.ndarray:
     """All pairs by one call of dtaidistance; its window counts the diagonal."""
-    one_channel, same = first[0].shape[0] == 1, first is second
+    one_channel = first[0].shape[0] == 1
+    same = first is second
     module = "dtaidistance.dtw" if one_channel else "dtaidistance.dtw_ndim"
     library = import_optional(module, extra="series", needed_for="the dtw kernel")
     series = first if same else [*first, *second]
     items = [x[0] if one_channel else np.ascontiguousarray(x.T) for x in series]
-    n, m = len(first), len(second)
+    n = len(first)
+    m = len(second)
     window = None if cells is None else int(cells) + 1
     options: dict[str, Any] = {"parallel": False, "compact": True, "window": window}
     if not one_channel:

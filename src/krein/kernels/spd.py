@@ -33,7 +33,8 @@ def _covariance(image: Any) -> np.ndarray:
         raise ValueError(f"has shape {image.shape}; expected {grey}")
     y, x = np.indices(image.shape, dtype=float)
     Gy, Gx = np.gradient(image)
-    Gyy, Gxx = np.gradient(Gy, axis=0), np.gradient(Gx, axis=1)
+    Gyy = np.gradient(Gy, axis=0)
+    Gxx = np.gradient(Gx, axis=1)
     Gx, Gy, length = np.abs(Gx), np.abs(Gy), np.hypot(Gx, Gy)
     angle = np.arctan2(Gx, Gy)
     features = [x, y, image, Gx, Gy, length, np.abs(Gxx), np.abs(Gyy), angle]
@@ -210,7 +211,8 @@ def affine_invariant_kernel(X, Y=None):
     True
     """
     X, Y = _check_pair(X, Y)
-    unit, factors = np.eye(X.shape[1]), np.linalg.cholesky(X)
+    unit = np.eye(X.shape[1])
+    factors = np.linalg.cholesky(X)
     inverses = [solve_triangular(L, unit, lower=True) for L in factors]
 
     def row(i: int, start: int) -> np.ndarray:

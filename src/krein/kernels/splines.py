@@ -100,7 +100,8 @@ def _by_products(Y: Array) -> _Fill:
         near = np.flatnonzero(out < _CLOSE * (x2 + largest)[:, None])
         rows, columns = np.divmod(near, y2.size)
         close = out[rows, columns] < _CLOSE * (x2[rows] + y2[columns])
-        rows, columns = rows[close], columns[close]
+        rows = rows[close]
+        columns = columns[close]
         out[rows, columns] = row_norms(X[rows] - Y[columns], squared=True)
 
     return fill

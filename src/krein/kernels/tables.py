@@ -195,7 +195,8 @@ def gower_kernel(X, Y=None, *, ranges="observed"):
     _check_columns(X, Y, rows, columns)
     total, known = np.zeros((2, len(rows), len(columns)))
     for k, width in enumerate(_settled_ranges(ranges, rows, columns)):
-        x, y = [row[k] for row in rows], [row[k] for row in columns]
+        x = [row[k] for row in rows]
+        y = [row[k] for row in columns]
         odd = [cell for cell in (*x, *y) if not isinstance(cell, float | None)]
         if odd and width is not None:
             raise ValueError(f"column {k} holds numbers, got {odd[0]!r}")

@@ -296,5 +296,6 @@ def tanimoto_kernel(X, Y=None):
     squares_X, squares_Y = (row_norms(part, squared=True) for part in (X, Y))
     union = squares_X[:, None] + squares_Y[None, :] - K
     empty = union == 0
-    K[empty], union[empty] = 1.0, 1.0
+    K[empty] = 1.0
+    union[empty] = 1.0
     return K / union

@@ -98,7 +98,9 @@ class CPDMatrices:
 
     def newton(self, s: np.ndarray) -> tuple[Array, Array]:
         """Return (a, b) that minimise the objective if s are the violators."""
-        a, r, Qs = np.zeros(self.y.size), self.Q.shape[1], self.Q[s]
+        a = np.zeros(self.y.size)
+        r = self.Q.shape[1]
+        Qs = self.Q[s]
         if self.b_beta:
             return self._without_polynomials(s), np.zeros(r)
         if s.size < r or (r > 0 and np.linalg.matrix_rank(Qs) < r):
@@ -150,7 +152,8 @@ class CPDMatrices:
             except np.linalg.LinAlgError:  # not definite to rounding: no bound
                 return 0.0
         else:
-            c, energy = step, float(step @ (self.Phi @ step))
+            c = step
+            energy = float(step @ (self.Phi @ step))
         if np.any(self.y * c < 0.0):
             return 0.0  # the loss is not negative
         linear = 2.0 * float(self.y @ c) - self.lam * float(c * c @ (1.0 / self.weight))
@@ -183,10 +186,12 @@ def as_printed(
             "solver='published' is for loss='squared_hinge', eq. (14); use "
             "solver='newton' for other losses"
         )
-    loss, K = problem.loss, problem.K.dense()
+    loss = problem.loss
+    K = problem.K.dense()
     matrices = CPDMatrices(K, problem.null, loss.y, problem.lam, loss.weight)
     result = algorithm_1(matrices, max_iter=max_iter, recurse=not b_beta)
-    c, b = result.x, result.info["beta"]
+    c = result.x
+    b = result.info["beta"]
     info = {"c": c, "b": b, "image": K @ c}
     return result.certified(result.certificate, tol, x=np.append(c, b), info=info)
 
@@ -215,7 +220,8 @@ def algorithm_1(problem: CPDMatrices, *, recurse: bool = True) -> Iterator[Itera
         model.
     """
     point = np.zeros(problem.y.size), np.zeros(problem.Q.shape[1])
-    value, bound = np.inf, 0.0
+    value = np.inf
+    bound = 0.0
     while True:
         yield _iterate(problem, point, bound)
         first = value == np.inf
@@ -230,7 +236,8 @@ def algorithm_1(problem: CPDMatrices, *, recurse: bool = True) -> Iterator[Itera
         new = _halved(problem, step, point, value)
         if new is None:
             return
-        point, value = new, problem.value(*new)
+        point = new
+        value = problem.value(*new)
         bound = max(bound, problem.dual(step[0], problem.outputs(*point)))
         if np.array_equal(problem.violators(*point), s):
             yield _iterate(problem, point, bound, stop="converged")

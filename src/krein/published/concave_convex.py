@@ -187,9 +187,12 @@ class _Procedure:
         settings: CCCPSettings,
         random: np.random.RandomState,
     ) -> None:
-        self.problem, self.settings, self.random = problem, settings, random
+        self.problem = problem
+        self.settings = settings
+        self.random = random
         mu = spectrum.eigenvalues[:, None]
-        self.mu, self.V = mu, spectrum.eigenvectors
+        self.mu = mu
+        self.V = spectrum.eigenvectors
         self.root = np.sqrt(problem.column_weight)
         size = float(np.abs(mu).max())
         tau = least_shift(mu) if settings.tau is None else settings.tau
@@ -283,7 +286,8 @@ class _Procedure:
 
     def _few_samples(self, Z: Array) -> Array:
         """Mean of K_j (t_j - p_j) over random j, in O(n) each without intercept."""
-        problem, j = self.problem, self._draw()
+        problem = self.problem
+        j = self._draw()
         outputs = (self.V[j] @ (self.mu * Z)) / self.root[j]
         if problem.fit_intercept:
             outputs = outputs + problem.intercept(self.outputs(Z))

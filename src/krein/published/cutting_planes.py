@@ -67,7 +67,8 @@ def accpm(
         the centres is watched, which goes up and down.
     """
     f = Oracle(on_domain(problem, domain), smoothing)
-    polytope, most = _Polytope(f.problem.domain), 3 * problem.box.n
+    polytope = _Polytope(f.problem.domain)
+    most = 3 * problem.box.n
     a = polytope.domain.middle()  # class sums are equal, and no bound is near
     if x0 is not None:
         a = 0.9 * polytope.domain.project(x0) + 0.1 * a
@@ -87,8 +88,11 @@ class _Polytope:
     """Q1 and the half-spaces ``cuts x >= levels``, cuts of unit length."""
 
     def __init__(self, domain: BalancedBox) -> None:
-        self.domain, self.y, self.upper = domain, domain.y, domain.upper
-        self.cuts, self.levels = np.empty((0, domain.n)), np.empty(0)
+        self.domain = domain
+        self.y = domain.y
+        self.upper = domain.upper
+        self.cuts = np.empty((0, domain.n))
+        self.levels = np.empty(0)
 
     def cut_at(self, a: Array, g: Array) -> Array:
         """Cut at the centre `a`; returns a step from there to the inside."""
@@ -105,7 +109,8 @@ class _Polytope:
 
     def keep(self, kept: np.ndarray) -> None:
         """Drop all other cuts."""
-        self.cuts, self.levels = self.cuts[kept], self.levels[kept]
+        self.cuts = self.cuts[kept]
+        self.levels = self.levels[kept]
 
     def slack(self, a: Array) -> Array:
         """Distances to the cuts."""
@@ -139,7 +144,9 @@ class _Barrier:
 
     def __init__(self, polytope: _Polytope, a: Array) -> None:
         self.y = polytope.y
-        room, slack, cuts = polytope.upper - a, polytope.slack(a), polytope.cuts
+        room = polytope.upper - a
+        slack = polytope.slack(a)
+        cuts = polytope.cuts
         if min(a.min(), room.min(), slack.min(initial=np.inf)) <= 0.0:
             raise _TooThinError
         self.gradient = -1.0 / a + 1.0 / room - cuts.T @ (1.0 / slack)

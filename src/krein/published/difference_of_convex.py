@@ -127,7 +127,8 @@ def _most_violating(
 ) -> np.ndarray:
     """The variables that violate the KKT conditions most, half from each side."""
     slack = 1e-12 * domain.upper
-    can_grow, can_fall = a < domain.upper - slack, a > slack
+    can_grow = a < domain.upper - slack
+    can_fall = a > slack
     positive = domain.y > 0
     signed = domain.y * gradient
     up = np.flatnonzero(np.where(positive, can_grow, can_fall))
@@ -186,7 +187,8 @@ class PrimalDC:
 
     def value(self, point: Array, margin: float = 1.0) -> float:
         """F at (x, b0)."""
-        x, slack = point[:-1], self.slack(point, margin)
+        x = point[:-1]
+        slack = self.slack(point, margin)
         return 0.5 * (self.gamma * float(x @ (self.M @ x)) + float(slack @ slack))
 
     def gradient(self, point: Array) -> Array:
@@ -254,7 +256,8 @@ def dc_primal(problem: PrimalDC, x0: Array | None = None) -> Iterator[Iterate]:
 
 
 def _extrapolate(problem: PrimalDC, new: Array, step: Array) -> Array:
-    value, size = problem.value(new), float(step @ step)
+    value = problem.value(new)
+    size = float(step @ step)
     for length in 3.0 * 0.5 ** np.arange(10):
         further = new + length * step
         if problem.value(further) <= value - 0.4 * length * size:
@@ -272,7 +275,8 @@ class _Majoriser:
     """
 
     def __init__(self, problem: PrimalDC, rho: float) -> None:
-        self.problem, self.rho = problem, rho
+        self.problem = problem
+        self.rho = rho
         self.strength = problem.gamma * rho
         self.square = problem.M @ problem.M
         self._active = np.zeros(0, dtype=np.intp)
@@ -282,7 +286,8 @@ class _Majoriser:
         """Active-set Newton steps, halved where they do not descend."""
         problem = self.problem
         theta = problem.gamma * (self.rho * start[:-1] - problem.M @ start[:-1])
-        point, value = start, self._value(start, theta)
+        point = start
+        value = self._value(start, theta)
         for _ in range(100):
             active = np.flatnonzero(problem.slack(point) > 0.0)
             if active.size == 0:
@@ -299,7 +304,8 @@ class _Majoriser:
                 return point
             if value - new_value <= 1e-14 * abs(value):
                 return new
-            point, value = new, new_value
+            point = new
+            value = new_value
         return point
 
     def _value(self, point: Array, theta: Array) -> float:
@@ -316,7 +322,8 @@ class _Majoriser:
             matrix[np.diag_indices_from(matrix)] += 1.0 + rounding
             self._factor = scipy.linalg.cho_factor(matrix, lower=True)
             self._active = active
-        rows, e = problem.M[active], problem.root[active]
+        rows = problem.M[active]
+        e = problem.root[active]
         right = problem.y[active] * e - rows @ theta / self.strength
         xi, border = scipy.linalg.cho_solve(self._factor, np.column_stack([right, e])).T
         b0 = float(e @ xi) / float(e @ border)

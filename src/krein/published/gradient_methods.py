@@ -68,7 +68,8 @@ def spgm(
     """
     check(gamma=gamma, line_search=line_search)
     largest = _step_constant(problem.lipschitz, gamma, line_search)
-    f, a = Oracle(problem, smoothing), _start(problem, x0)
+    f = Oracle(problem, smoothing)
+    a = _start(problem, x0)
     L = largest / _FIRST if line_search else largest
     rise, g = f(a)
     while True:
@@ -78,7 +79,9 @@ def spgm(
             if enough or L >= largest:
                 break
             L *= 2.0
-        a, rise, g = new, at_new, g_new
+        a = new
+        rise = at_new
+        g = g_new
         L *= 0.5 if line_search else 1.0
 
 
@@ -155,8 +158,10 @@ def _step(
 
 
 def _smm(f: Oracle, start: Array, monotone: bool, L: float) -> Iterator[Iterate]:
-    box, a = f.problem.box, start
-    total, best = np.zeros_like(a), -np.inf
+    box = f.problem.box
+    a = start
+    total = np.zeros_like(a)
+    best = -np.inf
     for k in itertools.count(1):
         rise, g = f(a)
         gamma_k = box.project(a + g / L)
@@ -166,7 +171,9 @@ def _smm(f: Oracle, start: Array, monotone: bool, L: float) -> Iterator[Iterate]
         else:
             at_gamma, g_gamma_k = f(gamma_k)
             if at_gamma > best:
-                gamma, best, g_gamma = gamma_k, at_gamma, g_gamma_k
+                gamma = gamma_k
+                best = at_gamma
+                g_gamma = g_gamma_k
             yield f.iterate(gamma, best, g_gamma)
         total = total + 0.5 * k * g
         beta = box.project(start + total / L)
@@ -177,10 +184,14 @@ def _smm_line_search(
     f: Oracle, start: Array, monotone: bool, largest: float
 ) -> Iterator[Iterate]:
     """Dual averaging with weights a_k, ``L a_k^2 = A_k + a_k``; L by backtracking."""
-    box, gamma, beta = f.problem.box, start, start
+    box = f.problem.box
+    gamma = start
+    beta = start
     rise, g_gamma = f(gamma)
     yield f.iterate(gamma, rise, g_gamma)
-    total, A, L = np.zeros_like(start), 0.0, largest / _FIRST
+    total = np.zeros_like(start)
+    A = 0.0
+    L = largest / _FIRST
     while True:
         while True:
             a = (1.0 + np.sqrt(1.0 + 4.0 * A * L)) / (2.0 * L)
@@ -194,6 +205,8 @@ def _smm_line_search(
         total += a * g
         beta = box.project(start + total)
         if not monotone or at_new >= rise:
-            gamma, rise, g_gamma = new, at_new, g_new
+            gamma = new
+            rise = at_new
+            g_gamma = g_new
         yield f.iterate(gamma, rise, g_gamma)
         L *= 0.5

@@ -463,7 +463,8 @@ def convergence_condition(
     """
     check(alpha=alpha, tau=tau)
     values = Spectrum.exact(check_matrix(K)).eigenvalues
-    n, smallest = values.size, float(values.min())
+    n = values.size
+    smallest = float(values.min())
     tau = least_shift(values) if tau is None else float(tau)
     plus = max(0.0, float(values.max())) + tau
     minus = max(0.0, -smallest) + tau

@@ -34,11 +34,14 @@ _MASTER_SHARE = 0.2  # of the gap u - l, where that is more
 # accuracy of the master problem, which shrinks with the gap u - l.
 _PRUNE_SHARE = 3.0
 _PRUNE_TOL = 1e-7  # relative to f - f(0)
-# Interior points end at this gap, relative to t - min c, and slope of the Lagrangian.
-_GAP, _SLOPE = 1e-12, 1e-9
-_NEWTON_STEPS, _TO_BOUNDARY = 60, 0.995
+# Interior points end at this gap and slope.
+_GAP = 1e-12  # relative to t - min c
+_SLOPE = 1e-9  # of the Lagrangian
+_NEWTON_STEPS = 60
+_TO_BOUNDARY = 0.995  # share of the way to the boundary that a step may take
 # Near the solution, so many kernels in a row that lower nothing end the run: rounding.
-_PATIENCE, _NEAR = 20, 1e-5
+_PATIENCE = 20
+_NEAR = 1e-5  # gap, relative to f - f(0)
 
 # Maps the restricted master problem to a point of Q1 and weights of the kernels.
 Master = Callable[[MKLWeights], tuple[Array, Array]]
@@ -91,17 +94,23 @@ def siqclp(
     solve = restricted_master if master == "exact" else master
     problem = on_domain(problem, domain)
     alpha = _clipped_svm(problem) if x0 is None else problem.domain.project(x0)
-    best, lower, upper, least = alpha, -np.inf, np.inf, np.inf
-    localisation, idle = _Localisation(problem, solve, alpha), 0
+    best = alpha
+    lower = -np.inf
+    upper = np.inf
+    least = np.inf
+    localisation = _Localisation(problem, solve, alpha)
+    idle = 0
     while idle < _PATIENCE or upper - lower > _NEAR * max(lower, 0.0):
         rise, gradient = problem.rise_grad(alpha)
         if rise > lower:
-            best, lower = alpha, rise
+            best = alpha
+            lower = rise
         if upper == np.inf:
             upper = rise + problem.domain.gap(alpha, gradient)
         facts = {"size": len(localisation.restricted.kernels)}
         certificate = relative_gap(max(0.0, upper - lower), lower)
-        value, bound = problem.constant + lower, problem.constant + upper
+        value = problem.constant + lower
+        bound = problem.constant + upper
         yield Iterate(best, value, certificate, bound, watches_bound=True, facts=facts)
         localisation.add(alpha, rise)
         alpha, top = localisation.solve(lower, upper - max(lower, 0.0))
@@ -109,7 +118,8 @@ def siqclp(
         # Where its value does not fall, an inexact master could go round in circles.
         if prune and idle == 0:
             localisation.prune(alpha, top, lower)
-        least, upper = min(least, top), min(upper, top)
+        least = min(least, top)
+        upper = min(upper, top)
 
 
 class _Localisation:
@@ -119,7 +129,9 @@ class _Localisation:
     """
 
     def __init__(self, problem: ProxySVM, master: str | Master, alpha: Array) -> None:
-        self.problem, self.master, self.cuts = problem, master, [alpha]
+        self.problem = problem
+        self.master = master
+        self.cuts = [alpha]
         self.restricted = MKLWeights([], np.empty(0), problem.domain)
 
     def add(self, alpha: Array, rise: float) -> None:
@@ -127,10 +139,12 @@ class _Localisation:
 
         Its cost rho ||K - K0||^2 - f(0) comes from S(a, K*(a)) = f(a): nothing cancels.
         """
-        old, kernel = self.restricted, self.problem.proxy_kernel(alpha)
+        old = self.restricted
+        kernel = self.problem.proxy_kernel(alpha)
         v = self.problem.domain.y * alpha
         cost = rise - float(alpha.sum()) + 0.5 * float(v @ (kernel @ v))
-        kernels, costs = [*old.kernels, kernel], np.append(old.costs, cost)
+        kernels = [*old.kernels, kernel]
+        costs = np.append(old.costs, cost)
         self.restricted = MKLWeights(kernels, costs, old.domain)
 
     def solve(self, lower: float, gap: float) -> tuple[Array, float]:
@@ -147,7 +161,8 @@ class _Localisation:
 
     def prune(self, alpha: Array, top: float, lower: float) -> None:
         """Drop the constraints whose slack at the solution is clear."""
-        old, cuts = self.restricted, self.restricted.cut(alpha)
+        old = self.restricted
+        cuts = self.restricted.cut(alpha)
         accuracy = top - cuts.min()  # of the master problem's solution
         threshold = max(_PRUNE_SHARE * accuracy, _PRUNE_TOL * lower)
         kept = np.flatnonzero(cuts - cuts.min() <= threshold)
@@ -197,7 +212,8 @@ def restricted_master(problem: MKLWeights) -> tuple[Array, Array]:
         Where rounding ends the method early, both are what it had: any point and any
         weights give valid bounds.
     """
-    domain, p = problem.domain, len(problem.kernels)
+    domain = problem.domain
+    p = len(problem.kernels)
     a = domain.middle()
     g = problem.cut(a)
     t = float(g.min() - 0.1 * max(np.ptp(g), a.sum()))
@@ -208,7 +224,8 @@ def restricted_master(problem: MKLWeights) -> tuple[Array, Array]:
     for _ in range(_NEWTON_STEPS):
         if state is None:
             break
-        slack, dual = state.slack, state.dual
+        slack = state.slack
+        dual = state.dual
         state = _newton_step(problem, state)
     weights = np.maximum(dual[-p:], 1e-300)
     return slack[: domain.n], weights / weights.sum()
@@ -230,13 +247,18 @@ class _Interior(NamedTuple):
 def _newton_step(problem: MKLWeights, state: _Interior) -> _Interior | None:
     """Take a predictor and a corrector step; None at the solution, or at rounding."""
     t, b, slack, dual = state
-    y, n, p = problem.domain.y, problem.domain.n, len(problem.kernels)
-    a, s, w = slack[:n], slack[-p:], dual[-p:]
+    y = problem.domain.y
+    n = problem.domain.n
+    p = len(problem.kernels)
+    a = slack[:n]
+    s = slack[-p:]
+    w = dual[-p:]
     images = y * np.array([K @ (y * a) for K in problem.kernels])
     off_s = s + t - (a.sum() - 0.5 * images @ a + problem.costs)
     rows = np.vstack([1.0 - images, -y])  # gradients of g, and of -y'a
     off_a = dual[n : 2 * n] - dual[:n] - np.append(w, b) @ rows
-    gap, size = float(slack @ dual), abs(t - float(problem.costs.min()))
+    gap = float(slack @ dual)
+    size = abs(t - float(problem.costs.min()))
     if gap <= _GAP * size and np.abs(off_a).max() <= _SLOPE:
         return None
     H = problem.combined(w) * y * y[:, None]

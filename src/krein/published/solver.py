@@ -35,18 +35,25 @@ _TOL = 1e-6  # of solvers that have no other
 _LARGEST = 1e150  # its square is a double
 
 
-def solver(**defaults: Any) -> Callable[[Callable], Callable[..., Result]]:
+def solver(
+    *, tol: float, max_iter: int, keep: Literal["best", "last"] = "best"
+) -> Callable[[Callable], Callable[..., Result]]:
     """Make a solver of a generator of iterates; a decorator.
 
-    The solver takes the rules of `krein.machines._loop.run` besides (``tol``,
-    ``max_iter``, ``callback``, ``stop``), which are `defaults` unless given.
+    The solver takes the rules of `krein.machines._loop.run` besides its own arguments:
+    ``callback``, ``stop``, and ``tol`` and ``max_iter`` where they are not to be those
+    that are given here.
     """
+    defaults = {"tol": tol, "max_iter": max_iter, "keep": keep}
 
     def decorate(steps: Callable[..., Iterator[Iterate]]) -> Callable[..., Result]:
         @functools.wraps(steps)
         def solve(*problem: Any, **options: Any) -> Result:
-            given = {name: options.pop(name) for name in _RULES if name in options}
-            return run(steps(*problem, **options), **{**defaults, **given})
+            rules: dict[str, Any] = dict(defaults)
+            for name in _RULES:
+                if name in options:
+                    rules[name] = options.pop(name)
+            return run(steps(*problem, **options), **rules)
 
         return solve
 

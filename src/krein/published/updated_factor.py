@@ -68,7 +68,8 @@ class Echelon:
 
     def transposed(self, M: Array, m: int) -> Array:
         """Return Z'M for the first m columns of Z; rows of M are all items."""
-        pivots, joined = self.order[: self.r], self.order[self.r : self.r + m]
+        pivots = self.order[: self.r]
+        joined = self.order[self.r : self.r + m]
         return M[joined] - self.shares[:, :m].T @ M[pivots]
 
 
@@ -88,7 +89,8 @@ class UpdatedFactor:
     """
 
     def __init__(self, Phi: Array, P: Array, lam: float, weight: Array) -> None:
-        self.lam, self.weight = lam, weight
+        self.lam = lam
+        self.weight = weight
         self.echelon = Echelon.of(P)
         n = Phi.shape[0] - P.shape[1]
         self.rows = self.echelon.transposed(Phi, n).T  # Phi_w Z, a row an item
@@ -123,7 +125,8 @@ class UpdatedFactor:
         old = self.R.shape[0]
         if m == old:
             return
-        before, new = slice(0, old), slice(old, m)
+        before = slice(0, old)
+        new = slice(old, m)
         corner = self.hessian(new, new)
         R = np.zeros((m, m))
         if old:

@@ -66,7 +66,8 @@ def fit_sigmoids(
     (``benchmarks/probabilities.py``).
     """
     tested = ~np.isnan(scores).any(axis=1)  # not those of classes with one sample
-    scores, codes = scores[tested], codes[tested]
+    scores = scores[tested]
+    codes = codes[tested]
     weight = None if weight is None else weight[tested]
     positives = [1] if n_classes == 2 else range(n_classes)
     fits = [
@@ -129,7 +130,8 @@ def with_highest(probabilities: Array, scores: Array) -> Array:
 def _pooled(row: Array, predicted: int) -> Array:
     """Share what the predicted class and all above it have; it gets a little more."""
     order = [k for k in np.argsort(-row, kind="stable") if k != predicted]
-    pool, total = [predicted], float(row[predicted])
+    pool = [predicted]
+    total = float(row[predicted])
     for k in order:
         if row[k] * len(pool) < total:
             break
@@ -248,7 +250,8 @@ def threshold(table: Array, coverage: float) -> float:
     order = np.argsort(-own, kind="stable")
     last = np.cumsum(weight[order])  # the places that repeated items take
     first = np.minimum(last - weight[order] + 1.0, last)
-    total, place = float(weight.sum()), coverage * (float(weight.sum()) + 1.0)
+    total = float(weight.sum())
+    place = coverage * (float(weight.sum()) + 1.0)
     if place > total:
         return -np.inf
     places = np.column_stack([first, last]).ravel()
@@ -301,7 +304,8 @@ def temperatures(values: Array, codes: np.ndarray, weight: Array) -> Array:
     Platt (1999); Guo, Pleiss, Sun, Weinberger (2017), "On calibration of modern neural
     networks".
     """
-    n, k = values.shape[1], max(values.shape[2], 2)
+    n = values.shape[1]
+    k = max(values.shape[2], 2)
     scale = np.abs(values).max(axis=(1, 2))
     x = values / np.where(scale > 0, scale, 1.0)[:, None, None]
     total = float(weight.sum())
@@ -311,7 +315,8 @@ def temperatures(values: Array, codes: np.ndarray, weight: Array) -> Array:
     b = np.ones(values.shape[0])
     for _ in range(_STEPS):
         error, variance = moments(x, b, target)
-        slope, curvature = error @ weight, variance @ weight + _TINY
+        slope = error @ weight
+        curvature = variance @ weight + _TINY
         new = np.clip(b - slope / curvature, 0.2 * b, 5.0 * b)
         new = np.clip(new, _LEAST, 1.0 / _LEAST)
         done = np.all(np.abs(new - b) <= 1e-8 * b)

@@ -129,7 +129,8 @@ def cv_folds(
     a splitter sees only the samples of positive weight; splits that were given as
     positions are of all samples.
     """
-    cv, kept = model.cv, training.kept
+    cv = model.cv
+    kept = training.kept
     if groups is not None:
         groups = np.asarray(groups)
         groups = groups if kept is None else groups[kept]
@@ -271,7 +272,8 @@ def check_splits(
 
     The items `single` are trained on in every split.
     """
-    found, items = [], np.arange(target.size)
+    found = []
+    items = np.arange(target.size)
     codes = target.y
     classes = np.unique(codes if isinstance(target, Classes) else codes[:0])
     unit, what = (items, "") if groups is None else (groups, " of a group")
@@ -284,7 +286,8 @@ def check_splits(
                 f"{codes.size} items: {error}"
             ) from None
         if len(single):
-            train, test = np.union1d(train, single), np.setdiff1d(test, single)
+            train = np.union1d(train, single)
+            test = np.setdiff1d(test, single)
         why = ""
         if np.intersect1d(unit[train], unit[test]).size:
             splitter = "sklearn.model_selection.StratifiedGroupKFold"

@@ -55,7 +55,8 @@ def setting_scores(
         fitted to all folds together; otherwise a scorer of scikit-learn, which does
         not see weights.
     """
-    tested, values = np.concatenate(tests), np.concatenate(parts, axis=1)
+    tested = np.concatenate(tests)
+    values = np.concatenate(parts, axis=1)
     temperature = temperatures(values, target.codes[tested], weight[tested])
     scores = np.empty((values.shape[0], len(tests)))
     for f, (part, test) in enumerate(zip(parts, tests, strict=True)):
@@ -97,7 +98,8 @@ def with_threshold(values: Array, codes: np.ndarray, weight: Array) -> Array:
     ascending = np.take_along_axis(values[:, :, 0], order, axis=1)
     below = float(weight[codes == 0].sum())
     places = np.array([np.searchsorted(np.cumsum(weight[o]), below) for o in order])
-    last, rows = codes.size - 1, np.arange(order.shape[0])
+    last = codes.size - 1
+    rows = np.arange(order.shape[0])
     threshold = 0.5 * (
         ascending[rows, np.minimum(places, last)]
         + ascending[rows, np.minimum(places + 1, last)]

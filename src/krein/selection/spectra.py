@@ -108,7 +108,8 @@ def screened_settings(
     float
         Score of the best setting; larger is better.
     """
-    methods, Cs = settings.methods, settings.Cs
+    methods = settings.methods
+    Cs = settings.Cs
     values = left_out(spectrum, methods, Cs, targets)
     if targets.shape[1] == 1:  # all at once, where they are few numbers
         values = iter([np.concatenate(list(values))])
@@ -144,7 +145,8 @@ class Kernels:
 
     def unit(self, method: Fix) -> tuple[FixedKernel, float]:
         """Return what a method makes of K, and the mean of its diagonal."""
-        weight, spectrum = self.training.weight, self.spectrum
+        weight = self.training.weight
+        spectrum = self.spectrum
         fixed_kernel = by_spectrum(self.training.K, method, spectrum)
         if fixed_kernel.vectors is None:
             kernel = fixed_kernel.kernel()
@@ -202,16 +204,19 @@ def left_out(
     by the intercept). One eigendecomposition serves all methods and C, at O(n^2) each:
     a screen, before machines are trained.
     """
-    V, root = spectrum.eigenvectors, spectrum.sqrt_weight
+    V = spectrum.eigenvectors
+    root = spectrum.sqrt_weight
     root = np.ones(spectrum.n) if root is None else root
-    squares, turned = V * V, V.T @ (root[:, None] * np.insert(targets, 0, 1.0, axis=1))
+    squares = V * V
+    turned = V.T @ (root[:, None] * np.insert(targets, 0, 1.0, axis=1))
     ones = turned[:, 0]
     for method in methods:
         target, _ = method.apply(spectrum.eigenvalues, spectrum.tolerance, 1.0)
         height = np.maximum(target, 0.0)
         unit = float(height.sum()) / float(root @ root) or 1.0
         inverse = 1.0 / (height[:, None] / unit + 1.0 / Cs)
-        weight, diagonal = ones**2 @ inverse, squares @ inverse
+        weight = ones**2 @ inverse
+        diagonal = squares @ inverse
         scaled = inverse[:, :, None] * turned[:, None]
         solved = np.tensordot(V, scaled, 1)  # for all C and rows at once
         intercept = np.tensordot(ones, scaled, 1)[:, 1:] / weight[:, None]
@@ -231,9 +236,11 @@ def fold_values(
     test: np.ndarray,
 ) -> list[Array]:
     """Decision values (n_test, n_rows) of every setting."""
-    part, known = training.subset(train), target.subset(train)
+    part = training.subset(train)
+    known = target.subset(train)
     spectrum = part.K.spectrum(part.weight)
-    kernels, new = Kernels(part, spectrum), training.K.seen(test, train)
+    kernels = Kernels(part, spectrum)
+    new = training.K.seen(test, train)
     found: list[Any] = [None] * settings.kept.size
     for m in by_half(settings, spectrum):
         places, Cs = settings.of_method(m)

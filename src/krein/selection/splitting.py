@@ -59,7 +59,8 @@ def split_kernel(
     >>> K_train.shape, K_test.shape
     ((6, 6), (2, 6))
     """
-    n, n_labels = _square(K), num_samples(y)
+    n = _square(K)
+    n_labels = num_samples(y)
     if n_labels != n:
         raise ValueError(f"y has {n_labels} labels for {n} items; they must agree")
     check_order(K, y)

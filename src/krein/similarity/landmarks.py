@@ -165,7 +165,8 @@ class Approximation:
 
 def dense_columns(source: Matrix, landmarks: np.ndarray) -> DenseTiles:
     """Similarities of all items to the landmarks, in memory."""
-    n, m = source.n, landmarks.size
+    n = source.n
+    m = landmarks.size
     require_memory(
         3 * 8 * n * m,
         f"a block of similarities of {n} items to {m} landmarks",

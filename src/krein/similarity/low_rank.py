@@ -148,7 +148,8 @@ class LowRank(Matrix):
         n = columns.shape[0]
         root = None if weight is None else np.sqrt(weight)
         space = Range.fit(columns, weight) if space is None else space
-        V, s = space.map, space.singular_values
+        V = space.map
+        s = space.singular_values
         if core == "textbook":
             # In the basis, C X C' has the core diag(s) V0' X V0 diag(s), V0 = V s.
             half = V.T * (s * s)[:, None]
@@ -278,7 +279,8 @@ class LowRank(Matrix):
 
     def block(self, rows: Any, columns: Any) -> Array:
         """Approximate similarities of the items `rows` to the items `columns`."""
-        left, right = self._coordinates(rows), self._coordinates(columns)
+        left = self._coordinates(rows)
+        right = self._coordinates(columns)
         return (left * self.eigenvalues) @ right.T
 
     def dense(self) -> Array:

@@ -35,9 +35,11 @@ def tree_reduce(items: Iterable[_T], combine: Callable[[_T, _T], _T]) -> _T:
     """
     pending: list[tuple[int, _T]] = []  # (number of leaves, partial result)
     for item in items:
-        size, partial = 1, item
+        size = 1
+        partial = item
         while pending and pending[-1][0] == size:
-            size, partial = 2 * size, combine(pending.pop()[1], partial)
+            size = 2 * size
+            partial = combine(pending.pop()[1], partial)
         pending.append((size, partial))
     if not pending:
         raise ValueError("there is nothing to reduce: no tiles")
@@ -116,7 +118,8 @@ class TiledMatrix(ABC):
         of_sums = _EPS * (2.0 + np.sqrt(min(n, _SUMMED_ROWS)) + depth)
         of_products = _EPS * (2.0 + np.sqrt(m))
         outputs = np.empty((n, *w.shape[1:]))
-        size, weights = np.abs(v), np.abs(w)
+        size = np.abs(v)
+        weights = np.abs(w)
 
         def sums() -> Iterator[Array]:
             for rows, tile in self.tiles():

@@ -174,14 +174,16 @@ def rescale(v: Array, factor: Array | None, invert: bool = False) -> Array:
 
 def most_common_factor(values: Array, target: Array) -> tuple[float, Array]:
     """The c for which most of ``target - c values`` are zero, and that difference."""
-    best, least = 0.0, target
+    best = 0.0
+    least = target
     for i in (-1, 0) if values.size else ():
         if values[i] != 0.0:
             factor = float(target[i] / values[i])
             rest = target - factor * values
             rest[np.abs(rest) <= 8.0 * _EPS * np.abs(factor * values)] = 0.0
             if np.count_nonzero(rest) < np.count_nonzero(least):
-                best, least = factor, rest
+                best = factor
+                least = rest
     return best, least
 
 
@@ -203,7 +205,8 @@ def add_outer(M: Array, U: Array, d: Array, root: Array | None = None) -> None:
             blas.dsyrk(sign, B, beta=1.0, c=M.T, lower=1, overwrite_c=1)
             del B  # before the next one is made
     for i in range(0, M.shape[0], _COLUMNS):  # what is below the diagonal is mirrored
-        rows, after = slice(i, i + _COLUMNS), slice(i + _COLUMNS, None)
+        rows = slice(i, i + _COLUMNS)
+        after = slice(i + _COLUMNS, None)
         square = M[rows, rows]
         np.copyto(square, square.T, where=np.tri(len(square), k=-1, dtype=bool))
         M[after, rows] = M[rows, after].T
@@ -275,7 +278,8 @@ def _lanczos_lowest(K: Array, weight: Array | None, atol: float) -> float | None
 def norm_bound(K: Any, weight: Array | None = None, steps: int = 20) -> float:
     """Spectral norm of ``W^1/2 K W^1/2`` by power steps, ten per cent up."""
     product = weighted_product(K, weight)
-    v, size = np.random.default_rng(0).standard_normal(K.shape[0]), 0.0
+    v = np.random.default_rng(0).standard_normal(K.shape[0])
+    size = 0.0
     for _ in range(steps):
         norm = float(np.linalg.norm(v))
         if norm == 0.0:

@@ -40,7 +40,10 @@ _WHOLE = 400  # components of at most this size are decomposed whole
 _LARGE = 10_000  # components up to this size are factorised
 _DENSE = 4000  # components up to this size are decomposed whole if need be
 _BATCH = 4_000_000  # entries of small components that are decomposed in one go
-_CHANCE, _STEPS, _PROBES = 1e-9, 1000, 5  # of Lanczos' method where factors are large
+# Of Lanczos' method, where factors are large:
+_CHANCE = 1e-9  # probability that a bound does not hold
+_STEPS = 1000  # at most
+_PROBES = 5  # random vectors
 _NODES = 60  # of a quadrature
 _ESTIMATED = 1.2  # an estimated number may be so much more than a counted one
 _SHIFTS = (1e-11, 1e-10, 1e-9, 1e-8, 1e-7, 1e-6)
@@ -176,10 +179,12 @@ def _large(
         _refuse_many(_about_so_many(A, norm), n, most, "about ")
     for relative in _SHIFTS if n <= _LARGE else ():
         shift = max(relative * norm, zero)
-        below, above = _inertia(A, shift), _inertia(A, -shift)
+        below = _inertia(A, shift)
+        above = _inertia(A, -shift)
         if below is None or above is None or max(below[1], above[1]) > shift:
             continue
-        (negative, error), (count, _) = below, above
+        negative, error = below
+        count, _ = above
         if count > n // 5 and n <= _DENSE:
             break
         _refuse_many(count, n, max_rank)
@@ -237,11 +242,13 @@ def _inertia(A: Any, shift: float) -> tuple[int, float] | None:
     factor = _factor(A, shift)
     if factor is None:
         return None
-    L, U = factor.L, factor.U
+    L = factor.L
+    U = factor.U
     D = U.diagonal()
     if not (np.isfinite(D).all() and D.all()):
         return None
-    size_L, size_U = abs(L), abs(U)
+    size_L = abs(L)
+    size_U = abs(U)
     longest = int(np.bincount(L.indices, minlength=L.shape[0]).max())
     ones = np.ones(A.shape[0])
     rounding = longest * _UNIT / (1 - longest * _UNIT)
@@ -274,7 +281,8 @@ def _smallest(A: Any, count: int, factorise: bool) -> tuple[Array, Array, Array]
             A, sigma=sigma, OPinv=inverse, **options
         )
     order = np.argsort(values)
-    values, vectors = values[order], vectors[:, order]
+    values = values[order]
+    vectors = vectors[:, order]
     residual = np.linalg.norm(A @ vectors - vectors * values, axis=0)
     return values, vectors, residual
 
@@ -329,7 +337,8 @@ def quadrature(product: Any, starts: Array) -> tuple[Array, Array]:
     z, the mean of |z|^2 e1' f(T) e1 over their Lanczos matrices T estimates tr f(A).
     """
     n, probes = starts.shape
-    nodes, weights = [], []
+    nodes = []
+    weights = []
     for start in starts.T:
         matrix = _lanczos(product, start, min(_NODES, n))
         theta, vectors = scipy.linalg.eigh_tridiagonal(*matrix)
@@ -340,8 +349,10 @@ def quadrature(product: Any, starts: Array) -> tuple[Array, Array]:
 
 def _lanczos(product: Any, start: Array, steps: int) -> tuple[Array, Array]:
     """Diagonal of Lanczos' matrix of a start, and what stands beside it."""
-    v, before = start / np.linalg.norm(start), np.zeros_like(start)
-    diagonal, beside = [], [0.0]
+    v = start / np.linalg.norm(start)
+    before = np.zeros_like(start)
+    diagonal = []
+    beside = [0.0]
     for _ in range(steps):
         w = product(v) - beside[-1] * before
         diagonal.append(float(w @ v))

@@ -169,18 +169,21 @@ def nearest_psd(
     goal = _goal(G, diagonal, fixed, float(min_eigenvalue))
     # The solver works on numbers near 1.
     scale = float(np.fmax(np.abs(G), np.abs(goal)).max()) or 1.0
-    heaviest, lift = float(w.max()), min_eigenvalue / scale * np.eye(n)
+    heaviest = float(w.max())
+    lift = min_eigenvalue / scale * np.eye(n)
     outer = np.sqrt(np.outer(w / heaviest, w / heaviest))
     problem = Problem.of(outer * (G / scale - lift), outer * (goal / scale - lift))
     point, n_iter, out_of_steps = solve(problem, tol)
     if point.shortfall > FEASIBLE and infeasible(problem, point):
         raise ValueError(_conflict(problem, point, K))
     X = np.where(np.isnan(goal), (point.X / outer + lift) * scale, goal)
-    unit, solved = scale * heaviest, point.solved(tol)
+    unit = scale * heaviest
+    solved = point.solved(tol)
     if fixed is not None:  # which makes X less positive than the point
         lowest = float(np.linalg.eigvalsh(X)[0])
         solved = solved and lowest >= min_eigenvalue - _POSITIVE * np.abs(X).max()
-    distance, gap = float(np.sqrt(2.0 * point.value)) * unit, point.gap * unit**2
+    distance = float(np.sqrt(2.0 * point.value)) * unit
+    gap = point.gap * unit**2
     multipliers = problem.adjoint(point.y).multiply(outer * (unit * heaviest))
     status = "max_iter" if out_of_steps else "stalled"
     status = "converged" if solved else status
@@ -199,7 +202,8 @@ def _goal(G: Array, diagonal: str, fixed: Any, least: float) -> Array:
         raise ValueError(f"diagonal must be 'free', 'keep' or 'unit', got {diagonal!r}")
     if not (np.isfinite(least) and least >= 0.0):
         raise ValueError(f"min_eigenvalue must be 0 or positive, got {least!r}")
-    goal, mask = np.full_like(G, np.nan), np.asarray(fixed)
+    goal = np.full_like(G, np.nan)
+    mask = np.asarray(fixed)
     if fixed is not None:
         if mask.dtype != bool or mask.shape != G.shape or (mask != mask.T).any():
             text = f"symmetric boolean array {G.shape}, such as fixed | fixed.T"

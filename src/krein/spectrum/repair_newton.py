@@ -99,7 +99,8 @@ class Point:
         if -spectrum.eigenvalues[0] > spectrum.eigenvalues[-1]:  # M is mostly what goes
             Z = spectrum.map(lambda w: np.where(positive, w, 0.0)).formed()
         X = problem.feasible(Z)
-        size, large = float(np.linalg.norm(M)), float(np.linalg.norm(X))
+        size = float(np.linalg.norm(M))
+        large = float(np.linalg.norm(X))
         rounding = _EPS * (8.0 * large * float(np.linalg.norm(N)) + _EPS * size**2)
         gap = 0.5 * float(np.sum((X - (M + N)) ** 2)) + rounding
         gap += max(float(np.sum(X * N)), 0.0)
@@ -128,12 +129,14 @@ def solve(problem: Problem, tol: float) -> tuple[Point, int, bool]:
     Returns the best point, the number of `eigh`, and whether all steps were taken.
     """
     start = problem.values - problem.G[problem.rows, problem.columns]
-    point, evaluations = Point.at(problem, problem.factor * start), 1
+    point = Point.at(problem, problem.factor * start)
+    evaluations = 1
     for _ in range(_MAX_ITER):
         if point.solved(tol) or problem.rows.size == 0 or infeasible(problem, point):
             break
         step = _newton_step(problem, point)
-        slope, noise = float(point.gradient @ step), 4.0 * _EPS * abs(point.theta)
+        slope = float(point.gradient @ step)
+        noise = 4.0 * _EPS * abs(point.theta)
         for length in 0.5 ** np.arange(20):
             trial = Point.at(problem, point.y + length * step)
             evaluations += 1
@@ -168,9 +171,11 @@ def _hessian(problem: Problem, point: Point) -> tuple[Any, Array]:
     ``P (P'HP) P' + P (O * P'HQ) Q' + its transpose``, with the eigenvectors P and Q of
     positive and other eigenvalues and O = a / (a + b); of the smaller side, here.
     """
-    w, V = point.spectrum.eigenvalues, point.spectrum.eigenvectors
+    w = point.spectrum.eigenvalues
+    V = point.spectrum.eigenvectors
     positive = w > 0.0
-    P, Q = V[:, positive], V[:, ~positive]
+    P = V[:, positive]
+    Q = V[:, ~positive]
     O = w[positive][:, None] / (w[positive][:, None] - w[~positive])  # noqa: E741
     complement = P.shape[1] > Q.shape[1]
     if complement:
@@ -183,7 +188,8 @@ def _hessian(problem: Problem, point: Point) -> tuple[Any, Array]:
         change = problem.of_product(P, R)
         return h - change if complement else change
 
-    P2, Q2 = P**2, Q**2
+    P2 = P**2
+    Q2 = Q**2
     share = P2.sum(axis=1)
     about = problem.of_product(P2 @ O, Q2) / problem.factor
     about += share[problem.rows] * share[problem.columns]
@@ -198,10 +204,12 @@ def infeasible(problem: Problem, point: Point) -> bool:
     ``b'h = <X, A*h> <= T max(lambda_max(A*h), 0)``.
     """
     on_diagonal = problem.rows == problem.columns
-    known, trace = problem.rows[on_diagonal], float(problem.values[on_diagonal].sum())
+    known = problem.rows[on_diagonal]
+    trace = float(problem.values[on_diagonal].sum())
     inside = np.isin(problem.rows, known) & np.isin(problem.columns, known)
     h = np.where(inside, point.y, 0.0)
-    gain, size = float((problem.factor * problem.values) @ h), float(np.linalg.norm(h))
+    gain = float((problem.factor * problem.values) @ h)
+    size = float(np.linalg.norm(h))
     # Cheap first: the dual must have grown far beyond what the trace allows.
     if problem.diagonal_only or gain <= 0.0 or size < 10.0 * trace:
         return False

@@ -110,7 +110,8 @@ class BlockStore:
     def __init__(
         self, path: str | Path, tiling: Tiling, key: str, *, take_over: bool = False
     ) -> None:
-        self.path, self.key = Path(path), key
+        self.path = Path(path)
+        self.key = key
         self._checked: set[int] = set()  # blocks read and found sound
         found = described(self.path)
         if found and found["key"] != key and not take_over:
@@ -127,7 +128,8 @@ class BlockStore:
             layout = {"size": tiling.size, "width": tiling.width}
             record = {"key": key, "block": layout}
             files.RecordStore(self.path).write("store", key, record)
-        self.tiling, self.blocks = tiling, list(tiling)
+        self.tiling = tiling
+        self.blocks = list(tiling)
         (self.path / "blocks").mkdir(exist_ok=True)
 
     def file(self, block: int) -> Path:
@@ -153,7 +155,8 @@ class BlockStore:
         shape = [part.stop - part.start for part in self.blocks[block]]
         try:
             with self.file(block).open("rb") as file:
-                digest, numbers = file.read(_DIGEST), np.fromfile(file, "<f8")
+                digest = file.read(_DIGEST)
+                numbers = np.fromfile(file, "<f8")
         except OSError:
             return None
         known = block in self._checked or digest == self._digest(block, numbers)

@@ -319,7 +319,8 @@ def read_record(path: Path, key: str | None = None) -> dict[str, Any] | None:
     """Return the record in a file if it is sound (and, with a key, of that key)."""
     try:
         content = json.loads(path.read_bytes())
-        found, record = content["key"], content["record"]
+        found = content["key"]
+        record = content["record"]
         sound = content["checksum"] == _sum(found, record)
     except (OSError, ValueError, KeyError, TypeError):
         return None

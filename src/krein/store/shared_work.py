@@ -37,7 +37,8 @@ class SharedWork:
     """
 
     def __init__(self, around: SharedWork | None = None, folds: bool = False) -> None:
-        self.around, self.folds = around, folds
+        self.around = around
+        self.folds = folds
         self.saved = 0.0
         self._done: dict[Hashable, tuple[Any, float]] = {}
         # Arrays that cannot change, by number: kept, so no other one gets it.
