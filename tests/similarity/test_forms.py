@@ -97,3 +97,14 @@ def test_the_diagonal_is_that_of_the_kernel(method, weighted, sparse):
     np.testing.assert_allclose(
         fixed_kernel.diagonal(), expected, rtol=1e-10, atol=1e-12
     )
+
+
+def test_rounding_of_a_shift_is_that_of_the_weighted_matrix(rng):
+    K = rng.standard_normal((20, 20))
+    K = K + K.T
+    weight = rng.uniform(0.1, 5.0, 20)
+    root = np.sqrt(weight)
+    weighted = as_matrix(K).fixed_kernel("shift", weight=weight)
+    formed = as_matrix(root[:, None] * K * root).fixed_kernel("shift")
+    assert weighted.spread > 0.0
+    assert weighted.spread == pytest.approx(formed.spread, rel=1e-12)

@@ -62,12 +62,16 @@ def cpd_limit(
 
 def _reason(problem: CPDProblem) -> str:
     """Name two equal items of different targets, or what else it may be."""
-    y, rows = problem.loss.y, np.column_stack([problem.K.dense(), problem.null])
+    y = problem.loss.y
+    rows = np.column_stack([problem.K.dense(), problem.null])
+    # Equal items have equal rows, and so the same place on any line.
     place = rows @ np.random.default_rng(0).standard_normal(rows.shape[1])
     order = np.argsort(place, kind="stable")
     close = np.diff(place[order]) <= 1e-9 * float(np.ptp(place))
-    for at in np.flatnonzero(close & (np.diff(y[order]) != 0.0)):
-        i, j = sorted(order[at : at + 2].tolist())
+    contradictions = np.flatnonzero(close & (np.diff(y[order]) != 0.0))
+    if contradictions.size:
+        first = contradictions[0]
+        i, j = sorted(order[first : first + 2].tolist())
         return (
             f"the data contradict each other, items {i} and {j} of those with a weight "
             f"are equal to the kernel and have the targets {y[i]:g} and {y[j]:g}"

@@ -12,7 +12,7 @@ import numpy as np
 from krein.arrays import Array, product_and_error, real_numbers
 from krein.items import take
 from krein.sklearn_internals import num_samples
-from krein.spectrum.decomposition import Spectrum, lowest_eigenvalue, rescale
+from krein.spectrum.decomposition import Spectrum, lowest_eigenvalue
 from krein.spectrum.fixed_kernel import (
     FixedKernel,
     by_spectrum,
@@ -126,12 +126,13 @@ class Matrix(ABC):
         return Similarities(flip.kernel()), flip
 
     def _rounding_of_shift(self, shift: float, weight: Array | None) -> float:
+        """By the Frobenius norm of ``W^1/2 K W^1/2``, which is not formed."""
         if shift == 0.0:
             return 0.0
         K = self.dense()
-        if weight is not None:
-            K = rescale(rescale(K, np.sqrt(weight)).T, np.sqrt(weight))
-        return rounding_of_eigenvalues(float(np.linalg.norm(K)), K.shape[0])
+        w = np.ones(self.n) if weight is None else weight
+        squares = np.einsum("ij,ij,j->i", K, K, w)
+        return rounding_of_eigenvalues(float(np.sqrt(w @ squares)), self.n)
 
     # ------------------------------------------------------------------- prediction
 
