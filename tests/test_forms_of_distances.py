@@ -15,8 +15,8 @@ from krein import (
     diagnose,
     read_matrix,
 )
-from krein.arrays import items_of_condensed, square_of_condensed
-from krein.validation import as_square, both_directions, empty_half
+from krein.arrays import as_square, items_of_condensed, square_of_condensed
+from krein.validation import both_directions, empty_half
 
 X = np.random.default_rng(0).standard_normal((20, 3))
 FLAT = pdist(X)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from krein import SpectrumSVC, compare, diagnose
-from krein.validation import is_continuous
+from krein.numbers_or_classes import is_continuous
 
 RNG = np.random.default_rng(0)
 

@@ -274,3 +274,34 @@ def square_of_condensed(flat: Array) -> Array:
     D = np.zeros((n, n))
     D[np.triu_indices(n, 1)] = flat
     return D + D.T
+
+
+def as_square(D: Any, name: str = "X") -> Any:
+    """Distances between all items as a square matrix or frame.
+
+    The one place that knows the other forms: condensed vectors of
+    `scipy.spatial.distance.pdist`, and scikit-bio's ``DistanceMatrix``, whose names are
+    kept as those of a frame. Anything else is returned as it is.
+
+    Parameters
+    ----------
+    D : array-like, frame or DistanceMatrix
+        What the user gave.
+    name : str
+        What the caller calls it, for messages.
+    """
+    if hasattr(D, "ids") and hasattr(D, "to_data_frame"):
+        return D.to_data_frame()
+    flat = D if isinstance(D, np.ndarray) else None
+    if isinstance(D, list | tuple) and D and all(map(np.isscalar, D)):
+        flat = np.asarray(D)
+    if flat is None or flat.ndim != 1:
+        return D
+    n = items_of_condensed(flat.size)
+    if n is None:
+        raise ValueError(
+            f"{name} has one dimension and {flat.size} entries, which are no condensed "
+            "distances: n items have n (n - 1) / 2. Pass a square matrix of distances, "
+            "or what scipy.spatial.distance.pdist returns"
+        )
+    return square_of_condensed(flat)

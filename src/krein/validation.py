@@ -11,7 +11,6 @@ import numpy as np
 import scipy.sparse
 from sklearn.utils.validation import check_array, validate_data
 
-from krein.arrays import items_of_condensed, square_of_condensed
 from krein.sklearn_internals import check_sample_weight, check_y
 from krein.words import warn_user
 
@@ -22,9 +21,6 @@ SMALLEST = 1e-290  # largest entry of a matrix whose rounding errors are numbers
 _LABELLED = 5000  # items among which nearest neighbours are looked for
 _FAITHFUL = 1e-8  # asymmetry that is left as it is
 _FILLED = 0.5  # share of pairs from which on one half of a matrix is filled
-_FEWEST_NUMBERS = 10  # up to so many different whole numbers are classes
-_PER_NUMBER = 3.0  # items per whole number, below which they are no classes
-_PER_NUMBER_IN_DOUBT = 5.0  # the same for numbers that do not look like codes
 _FEWEST_LABELLED = 10  # items among which nearest neighbours say anything
 _TURNED_ROUND = 6.0  # standard errors from chance, of the nearest and of the farthest
 
@@ -176,37 +172,6 @@ def empty_half(K: np.ndarray) -> str | None:
         if filled[half] == 0 and pairs > 1 and filled[other] > _FILLED * pairs:
             return half
     return None
-
-
-def as_square(D: Any, name: str = "X") -> Any:
-    """Distances between all items as a square matrix or frame.
-
-    The one place that knows the other forms: condensed vectors of
-    `scipy.spatial.distance.pdist`, and scikit-bio's ``DistanceMatrix``, whose names are
-    kept as those of a frame. Anything else is returned as it is.
-
-    Parameters
-    ----------
-    D : array-like, frame or DistanceMatrix
-        What the user gave.
-    name : str
-        What the caller calls it, for messages.
-    """
-    if hasattr(D, "ids") and hasattr(D, "to_data_frame"):
-        return D.to_data_frame()
-    flat = D if isinstance(D, np.ndarray) else None
-    if isinstance(D, list | tuple) and D and all(map(np.isscalar, D)):
-        flat = np.asarray(D)
-    if flat is None or flat.ndim != 1:
-        return D
-    n = items_of_condensed(flat.size)
-    if n is None:
-        raise ValueError(
-            f"{name} has one dimension and {flat.size} entries, which are no condensed "
-            "distances: n items have n (n - 1) / 2. Pass a square matrix of distances, "
-            "or what scipy.spatial.distance.pdist returns"
-        )
-    return square_of_condensed(flat)
 
 
 def check_square(K: np.ndarray, name: str) -> None:
@@ -511,29 +476,3 @@ def check_weights(
             "(and multiply C by it), and leave some of them above zero"
         )
     return weight
-
-
-def is_continuous(y: Any) -> bool:
-    """Whether labels are numbers to be predicted rather than classes.
-
-    Numbers some of which are not whole. Of whole ones more than ten different, and for
-    each of them fewer than three items (unless they number the items), or fewer than
-    five and no codes: codes of classes count from 0 or 1 without a gap, or every one of
-    them has as many items. scikit-learn's classifiers refuse numbers with decimals as
-    labels too; pass classes as text.
-    """
-    values = np.asarray(y)
-    if values.ndim != 1 or values.dtype.kind not in "iuf" or not values.size:
-        return False
-    if not np.isfinite(values).all():
-        return False
-    if not (values == np.round(values)).all():
-        return True
-    numbers, counts = np.unique(values, return_counts=True)
-    if numbers.size <= _FEWEST_NUMBERS:
-        return False
-    without_gap = bool(np.ptp(numbers) + 1 == numbers.size)
-    if numbers.size > values.size / _PER_NUMBER:
-        return not (without_gap and numbers.size == values.size)
-    codes = (without_gap and numbers[0] in (0, 1)) or counts.min() == counts.max()
-    return bool(numbers.size > values.size / _PER_NUMBER_IN_DOUBT and not codes)

@@ -16,14 +16,7 @@ from krein.comparison.contenders import CONTENDERS
 from krein.comparison.evaluation import ContenderSearch
 from krein.training import Classes
 from krein.verdicts import sentences
-from krein.verdicts.reasons import (
-    Baseline,
-    Fix,
-    SpectrumFix,
-    Standing,
-    Verdict,
-    Why,
-)
+from krein.verdicts.reasons import Baseline, Fix, SpectrumFix, Standing, Verdict, Why
 from tests.comparison.made_up import OverSplits, made_up
 
 BOTH_SIDES = [(0.05, True), (0.0501, False)]

@@ -19,9 +19,10 @@ from krein.diagnostics.twins import duplicate_groups
 from krein.files.sources import FormatError, Named
 from krein.kernels import KERNELS, as_kernel, list_kernels
 from krein.kernels.registry import ALIASES
+from krein.numbers_or_classes import is_continuous
 from krein.selection.splitting import similarity_groups
 from krein.similarity.sparse import as_matrix
-from krein.validation import is_continuous, wrong_direction
+from krein.validation import wrong_direction
 from krein.words import did_you_mean
 
 _CONSTANTS = {"true": True, "false": False, "none": None}

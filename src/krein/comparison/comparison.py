@@ -454,7 +454,7 @@ class Comparison:
         -------
         matplotlib Axes
         """
-        from krein.result import plot_intervals
+        from krein.plotting import plot_intervals
 
         column = self.deciding
         return plot_intervals(self.table(), column.key, column.title, ax=ax)

@@ -15,6 +15,7 @@ import numpy as np
 import scipy.sparse
 
 import krein
+from krein.arrays import as_square
 from krein.comparison.comparison import Comparison
 from krein.comparison.contenders import TASKS, Contender, select_contenders
 from krein.comparison.estimate import Progress, watched
@@ -22,12 +23,12 @@ from krein.comparison.evaluation import evaluate_split
 from krein.comparison.kernel_comparison import KernelComparison
 from krein.comparison.problem import Problem, make_problem
 from krein.kernels.registry import Kernel, as_kernel
+from krein.numbers_or_classes import is_continuous
 from krein.selection.folds import Fold, outer_splits
 from krein.store.files import RecordStore
 from krein.store.fingerprint import fingerprint
 from krein.store.shared_work import shared_work
 from krein.threads import in_job, threads_of_job
-from krein.validation import as_square, is_continuous
 
 __all__ = ["KernelComparison", "compare"]
 

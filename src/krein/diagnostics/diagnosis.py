@@ -11,7 +11,7 @@ import scipy.sparse
 from sklearn.utils.validation import check_array, check_consistent_length, column_or_1d
 
 from krein import validation
-from krein.arrays import Array, require_for
+from krein.arrays import Array, as_square, require_for
 from krein.diagnostics import facts as looks
 from krein.diagnostics.advice import advise
 from krein.diagnostics.findings import Evidence, Finding, find
@@ -143,7 +143,7 @@ class Diagnosis:
         -------
         matplotlib Axes
         """
-        from krein.result import plot_spectrum
+        from krein.plotting import plot_spectrum
 
         return plot_spectrum(self.eigenvalues, self.negative_part.noise_edge, ax=ax)
 
@@ -233,7 +233,7 @@ def _look_at(K: Any, y: Any, X: Any, kind: str, task: str | None) -> Evidence:
         raise ValueError(
             f"task must be 'classification', 'regression' or None, got {task!r}"
         )
-    K = validation.as_square(K, "K") if kind == "distance" else K
+    K = as_square(K, "K") if kind == "distance" else K
     validation.check_order(K, y)
     K, filled = _check_matrix(K)
     if y is not None:

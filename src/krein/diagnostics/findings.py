@@ -22,7 +22,8 @@ from krein.diagnostics.twins import (
     near_duplicate_groups,
     of_several,
 )
-from krein.validation import ROUNDING, Direction, is_continuous, wrong_direction
+from krein.numbers_or_classes import is_continuous
+from krein.validation import ROUNDING, Direction, wrong_direction
 
 Severity = Literal["error", "warning", "note"]
 

@@ -18,7 +18,7 @@ from typing import Any, ClassVar
 import numpy as np
 import scipy.sparse
 
-from krein.arrays import Array
+from krein.arrays import Array, as_square
 from krein.declarations import (
     COEFFICIENTS,
     CONSTRAINTS,
@@ -54,7 +54,7 @@ from krein.similarity.matrix import as_views
 from krein.similarity.sparse import SparseSimilarity, as_matrix, check_sparse_similarity
 from krein.sklearn_internals import num_samples
 from krein.training import positive_part
-from krein.validation import as_square, check_similarity
+from krein.validation import check_similarity
 
 
 @declares_parameters

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from krein.arrays import Array
+from krein.arrays import Array, as_square
 from krein.declarations import RESULTS, Fitted, declares_parameters
 from krein.selection.folds import Fold
 from krein.selection.scores import SEARCHED, cv_results, store_results
@@ -35,7 +35,7 @@ from krein.similarity.matrix import Matrix, Similarities
 from krein.spectrum.decomposition import Spectrum
 from krein.spectrum.fixed_kernel import FixedKernel
 from krein.training import FittedRows, Training
-from krein.validation import as_square, check_similarity, warn_if_distances
+from krein.validation import check_similarity, warn_if_distances
 from krein.words import warn_user
 
 

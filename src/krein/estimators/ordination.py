@@ -19,7 +19,7 @@ from krein.declarations import (
     replaces_state,
 )
 from krein.estimators.transformers import SquareInput
-from krein.result import plot_map
+from krein.plotting import plot_map
 from krein.sklearn_internals import StrOptions
 from krein.spectrum.decomposition import Spectrum, is_psd
 from krein.threads import threads_for

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from krein.arrays import Array
+from krein.arrays import Array, as_square
 from krein.declarations import (
     CONSTRAINTS,
     COUNT,
@@ -19,14 +19,13 @@ from krein.declarations import (
     replaces_state,
 )
 from krein.items import columns_of_rows
-from krein.result import plot_map
+from krein.plotting import plot_map
 from krein.similarity.matrix import Similarities
 from krein.spectrum.decomposition import Spectrum, zero_tolerance
 from krein.spectrum.fixed_kernel import FixedKernel
 from krein.spectrum.fixes import Fix, as_fix
 from krein.threads import threads_for
 from krein.validation import (
-    as_square,
     check_similarity,
     numbers_that_fit,
     refuse_odd_arrays,
