@@ -167,4 +167,3 @@ def test_what_is_too_long_is_cut_between_lines(most, whole):
     text = shorten(lines, most)
     assert (text == "12345\n67890") == whole
     assert ("more lines" in text) == (not whole)
-
