@@ -35,7 +35,8 @@ from sklearn.svm import LinearSVC
 import krein.comparison.evaluation
 import krein.store.shared_work
 from krein import SpectrumSVCCV
-from krein.comparison.contenders import CONTENDERS, Contender
+from krein.comparison.contender import Contender
+from krein.comparison.contenders import CONTENDERS
 from krein.comparison.evaluation import evaluate_split
 from krein.comparison.problem import Problem
 from krein.comparison.recommendation import choose, default_method

@@ -20,12 +20,8 @@ from krein import (
     load_model,
     save_model,
 )
-from krein.comparison.contenders import (
-    COLUMNS,
-    CONTENDERS,
-    Contender,
-    select_contenders,
-)
+from krein.comparison.contender import Contender
+from krein.comparison.contenders import COLUMNS, CONTENDERS, select_contenders
 from krein.comparison.recommendation import choose
 from krein.comparison.significance import (
     corrected_error,

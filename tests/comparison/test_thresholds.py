@@ -11,9 +11,9 @@ import pytest
 from krein.comparison import comparison as comparisons
 from krein.comparison import estimate
 from krein.comparison.baselines import free_scores
-from krein.comparison.comparison import shorten
 from krein.comparison.contenders import CONTENDERS
 from krein.comparison.evaluation import ContenderSearch
+from krein.comparison.text_table import shorten
 from krein.training import Classes
 from krein.verdicts import sentences
 from krein.verdicts.reasons import Baseline, Fix, SpectrumFix, Standing, Verdict, Why

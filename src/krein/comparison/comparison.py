@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -16,8 +16,10 @@ from krein.arrays import Array
 from krein.comparison import significance
 from krein.comparison.baselines import free_item_scores, free_scores
 from krein.comparison.columns import Column
-from krein.comparison.contenders import TASKS, Contender
+from krein.comparison.contender import Contender
+from krein.comparison.contenders import TASKS
 from krein.comparison.evaluation import fit_method
+from krein.comparison.item_scores import ItemScores
 from krein.comparison.problem import Problem
 from krein.comparison.recommendation import (
     Recommendation,
@@ -25,6 +27,7 @@ from krein.comparison.recommendation import (
     pairs_to_test,
     recommend,
 )
+from krein.comparison.text_table import LONGEST_REPR, aligned, shorten
 from krein.selection.folds import Fold
 from krein.spectrum.decomposition import Spectrum
 from krein.verdicts.reasons import Why
@@ -32,7 +35,6 @@ from krein.verdicts.sentences import say
 from krein.words import import_optional
 
 _EXACT_UP_TO = 5000  # items; of more the eigenvalues are not computed
-LONGEST_REPR = 2500  # characters
 
 
 @dataclass(frozen=True, repr=False)
@@ -152,7 +154,7 @@ class Comparison:
     @property
     def test_share(self) -> float:
         """n_test / n_train, which the corrected test needs."""
-        return float(np.mean([test.size / train.size for train, test in self.splits]))
+        return self._items.test_share
 
     @cached_property
     def ranking(self) -> list[str]:
@@ -222,11 +224,11 @@ class Comparison:
         table = np.array(known)
         if self.scoring == "r2":  # minus squared errors, in units of the variance
             table = 1.0 + table / float(np.var(self.problem.codes))
-        tested = ~np.isnan(table).any(axis=0)
-        groups, weight = self.problem.groups, self._weights()[tested]
-        groups = None if groups is None else groups[tested]
-        weight /= weight.sum()
-        return significance.corrected_maximum(table[:, tested], weight, groups)
+        tested = np.asarray(~np.isnan(table).any(axis=0))
+        design = self._items.design(tested)
+        return significance.corrected_maximum(
+            table[:, tested], design["weight"], design["groups"]
+        )
 
     @cached_property
     def about_best(self) -> str:
@@ -272,14 +274,7 @@ class Comparison:
     def _tested(self, values: Array) -> tuple[Array, dict[str, Any]]:
         """Values of the items that were tested, and how they were."""
         tested = ~np.isnan(values)
-        groups, weight = self.problem.groups, self._weights()[tested]
-        design = {
-            "weight": weight / weight.sum(),
-            "groups": None if groups is None else groups[tested],
-            "test_share": self.test_share,
-            "folds": float(tested.sum() / np.mean([t.size for _, t in self.splits])),
-        }
-        return values[tested], design
+        return values[tested], self._items.design(tested)
 
     def skill(self, method: str) -> float:
         """Which part of the mistakes of a free answer a method avoids."""
@@ -297,44 +292,16 @@ class Comparison:
         """Whether p-values can be small: not over a few splits."""
         return self.by_items or len(self.splits) >= significance.FEWEST_SPLITS
 
-    def _weights(self) -> Array:
-        """What an item counts in the score."""
-        if self.scoring != "balanced_accuracy":
-            return np.ones(self.problem.codes.size)
-        return 1.0 / np.bincount(self.problem.codes)[self.problem.codes]
+    @cached_property
+    def _items(self) -> ItemScores:
+        return ItemScores(self.problem, self.splits, self.scoring)
 
     def item_scores(self, method: str) -> Array | None:
         """Share of its tests in which each item was recognised; minus its error, loss.
 
         NaN for items that were never tested; None where items do not add up.
         """
-        if self.scoring == "roc_auc":
-            return None
-        if self.scoring == "neg_log_loss":
-            known = all("loss" in record for record in self.of(method))
-            return self._per_item(method, _minus_loss) if known else None
-        if self.task == "regression":
-            power = 2 if self.scoring == "r2" else 1
-            return self._per_item(
-                method, lambda record, y: -(np.abs(y - record["predicted"]) ** power)
-            )
-        return self._recognised(method)
-
-    def _recognised(self, method: str) -> Array:
-        """Share of its tests in which each item was recognised."""
-        return self._per_item(method, lambda record, y: y == record["predicted"])
-
-    def _per_item(
-        self, method: str, value: Callable[[dict[str, Any], np.ndarray], Array]
-    ) -> Array:
-        """Mean of a value over the tests of each item; NaN where there was none."""
-        total, tests = np.zeros((2, self.problem.codes.size))
-        for record in self.of(method):
-            test = self.splits[record["split"]][1]
-            total[test] += value(record, self.problem.codes[test])
-            tests[test] += 1
-        with np.errstate(invalid="ignore"):
-            return total / tests
+        return self._items.of(self.of(method))
 
     def table(self) -> list[dict[str, Any]]:
         """Return one row of plain values per completed method, best first."""
@@ -376,7 +343,7 @@ class Comparison:
 
     def _rate_interval(self, method: str, by_class: bool) -> list[float]:
         """Of the rate at which items are recognised, over all or class by class."""
-        right = self._recognised(method)
+        right = self._items.recognised(self.of(method))
         values, design = self._tested(right)
         del design["weight"]
         tested = ~np.isnan(right)
@@ -529,37 +496,3 @@ class Comparison:
         """
         name = method or self.recommendation.contender
         return fit_method(self.problem, name, self.scoring, self.random_state)
-
-
-def _minus_loss(record: dict[str, Any], y: np.ndarray) -> Array:
-    return -np.asarray(record["loss"], dtype=float)
-
-
-# -------------------------------------------------------------------------------- text
-
-
-def aligned(rows: Sequence[Sequence[str]], left: int = 1) -> list[str]:
-    """Lines of a table: the first columns start, the others end at the same place."""
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    lines = []
-    for row in rows:
-        cells = [
-            cell.ljust(width) if place < left else cell.rjust(width)
-            for place, (cell, width) in enumerate(zip(row, widths, strict=True))
-        ]
-        lines.append("  ".join(cells).rstrip())
-    return lines
-
-
-def shorten(lines: Sequence[str], most: int) -> str:
-    """As many whole lines as fit into so many characters, and how many are left out."""
-    text = "\n".join(lines)
-    if len(text) <= most:
-        return text
-    kept: list[str] = []
-    for i, line in enumerate(lines):
-        last = f"... {len(lines) - i} more lines: print(str(...)) shows them"
-        if len("\n".join([*kept, line, last])) > most:
-            return "\n".join([*kept, last])
-        kept.append(line)
-    return text

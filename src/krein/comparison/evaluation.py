@@ -21,7 +21,8 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.pipeline import make_pipeline
 
 from krein.arrays import Array, compressed_rows
-from krein.comparison.contenders import TASKS, Contender
+from krein.comparison.contender import Contender
+from krein.comparison.contenders import TASKS
 from krein.comparison.problem import Problem
 from krein.estimators._base import KernelModel
 from krein.selection.calibration import fit_sigmoids, sigmoid_probabilities

@@ -7,9 +7,10 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-from krein.comparison.comparison import LONGEST_REPR, Comparison, aligned, shorten
+from krein.comparison.comparison import Comparison
 from krein.comparison.recommendation import Recommendation
 from krein.comparison.significance import LEVEL, holm
+from krein.comparison.text_table import LONGEST_REPR, aligned, shorten
 from krein.verdicts.reasons import OtherKernel, Verdict
 from krein.words import import_optional
 

@@ -17,7 +17,8 @@ import scipy.sparse
 import krein
 from krein.arrays import as_square
 from krein.comparison.comparison import Comparison
-from krein.comparison.contenders import TASKS, Contender, select_contenders
+from krein.comparison.contender import Contender
+from krein.comparison.contenders import TASKS, select_contenders
 from krein.comparison.estimate import Progress, watched
 from krein.comparison.evaluation import evaluate_split
 from krein.comparison.kernel_comparison import KernelComparison

@@ -87,9 +87,9 @@ def item_test(
 
     Plain McNemar over pooled folds takes one training set for all: it tells equally
     good methods apart on up to a quarter of the data sets. The variance of the mean is
-    therefore enlarged by ``1 + 1.25 * folds * test_share * (1 - skill / 3)``: the term
+    therefore enlarged by ``1 + 1.25 * folds * test_share * (1 - skill / 2)``: the term
     of Nadeau and Bengio (2003) for overlapping training sets, a quarter on top for
-    learners that change with every training set, and up to a third less where both
+    learners that change with every training set, and up to half less where both
     methods are far better than an answer that costs nothing, because luck with
     a training set then decides less. Its estimate has as many degrees of freedom as
     there are items, where the test over splits has hardly any.
@@ -287,7 +287,7 @@ def _independent(n: int, groups: np.ndarray | None) -> float:
 
 def training_luck(folds: float, test_share: float, skill: float = 0.0) -> float:
     """By how much overlapping training sets raise a variance; see `item_test`."""
-    return _OVERLAP * folds * test_share * (1.0 - min(max(skill, 0.0), 1.0) / 3.0)
+    return _OVERLAP * folds * test_share * (1.0 - 0.5 * min(max(skill, 0.0), 1.0))
 
 
 def corrected_maximum(
