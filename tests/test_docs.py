@@ -21,8 +21,9 @@ PAGES = sorted(
     if not {"_build", "api", "auto_examples"} & set(page.relative_to(DOCS).parts)
 )
 EXAMPLES = sorted((REPOSITORY / "examples").rglob("plot_*.py"))
-# Its blocks are parts of krein's own files; tests/files/test_new_format.py follows it.
-NOT_RUN = {"howto/format"}
+# Their blocks are parts of krein's own files; tests/files/test_new_format.py and
+# tests/cli/test_new_command.py follow them.
+NOT_RUN = {"howto/format", "howto/command"}
 # Words of blocks that need a cluster; tests/scale/test_elsewhere.py runs the last ones.
 CLUSTER = ("Client(", "joblib", "map_batches", "mapInPandas")
 # Pages of the guide that are tables of commands, or written from stored results.
