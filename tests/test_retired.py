@@ -4,7 +4,14 @@ import pytest
 
 import krein
 from krein import CPDSVC, KreinSVC, SpectrumSVC
-from krein.retired import NAMES, PARAMETERS
+from krein.cli import main
+from krein.retired import (
+    GONE_COMMANDS,
+    GONE_CONTENDERS,
+    GONE_KERNELS,
+    NAMES,
+    PARAMETERS,
+)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -20,12 +27,49 @@ def test_a_name_that_never_was_has_no_hint():
         krein.clog_kernel  # noqa: B018
 
 
-@pytest.mark.parametrize("name", PARAMETERS)
-def test_a_parameter_that_is_gone_says_what_to_use(name):
+@pytest.mark.parametrize("key", PARAMETERS)
+def test_a_parameter_that_is_gone_says_what_to_use(key):
+    owner, _, name = key.rpartition(".")
+    owner = owner or "KreinSVC"
     with pytest.raises(TypeError) as caught:
-        KreinSVC(**{name: 1})
-    expected = f"KreinSVC has no parameter {name!r} any more: {PARAMETERS[name]}"
+        getattr(krein, owner)(**{name: 1})
+    expected = f"{owner} has no parameter {name!r} any more: {PARAMETERS[key]}"
     assert str(caught.value) == expected
+
+
+def test_a_parameter_of_one_class_is_gone_there_only():
+    assert KreinSVC(approximation=None).approximation is None
+    with pytest.raises(TypeError, match="unexpected keyword argument 'approximation'"):
+        krein.DCSVC(approximation=None, nosuch=1)
+
+
+@pytest.mark.parametrize("name", ["max_evalue", "min_identity"])
+def test_an_argument_that_is_gone_says_what_to_use(name):
+    with pytest.raises(TypeError, match=f"'{name}' any more: filter the table before"):
+        krein.read_hits("hits.m8", **{name: 1})
+
+
+@pytest.mark.parametrize("name", GONE_KERNELS)
+def test_a_kernel_that_is_gone_says_what_to_use(name, capsys):
+    with pytest.raises(ValueError) as caught:
+        krein.Kernel(name)
+    assert str(caught.value).endswith(f"; it is gone, instead: {GONE_KERNELS[name]}")
+    assert main(["kernel", name, "items.csv"]) == 2
+    assert f"it is gone, instead: {GONE_KERNELS[name]}" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", GONE_CONTENDERS)
+def test_a_contender_that_is_gone_says_what_to_use(name):
+    K, y = [[1.0, 0.0], [0.0, 1.0]], [0, 1]
+    with pytest.raises(ValueError) as caught:
+        krein.compare(K, y, methods=[name])
+    assert str(caught.value).endswith(f"; it is gone, instead: {GONE_CONTENDERS[name]}")
+
+
+@pytest.mark.parametrize("name", GONE_COMMANDS)
+def test_a_command_that_is_gone_says_what_to_use(name, capsys):
+    assert main([name]) == 2
+    assert f"it is gone, instead: {GONE_COMMANDS[name]}" in capsys.readouterr().err
 
 
 def test_a_parameter_that_never_was_is_pythons_error():

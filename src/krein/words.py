@@ -10,7 +10,7 @@ import sys
 import threading
 import time
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from types import ModuleType
 
@@ -18,8 +18,22 @@ from types import ModuleType
 _UNPRINTABLE = re.compile("[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
-def did_you_mean(given: str, known: Iterable[str]) -> str:
-    """Return "; did you mean 'flip'?", or nothing when nothing is near."""
+def did_you_mean(
+    given: str, known: Iterable[str], gone: Mapping[str, str] | None = None
+) -> str:
+    """Return "; did you mean 'flip'?", or nothing when nothing is near.
+
+    Parameters
+    ----------
+    given : str
+        What was asked for.
+    known : iterable of str
+        What there is.
+    gone : mapping of str to str, optional
+        What there was in an earlier release, and what to use instead (`krein.retired`).
+    """
+    if gone and given in gone:
+        return f"; it is gone, instead: {gone[given]}"
     spelt = {name.lower(): name for name in known}
     near = difflib.get_close_matches(given.lower(), list(spelt), n=1, cutoff=0.6)
     return f"; did you mean {spelt[near[0]]!r}?" if near else ""

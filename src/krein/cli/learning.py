@@ -20,6 +20,7 @@ from krein.files.sources import FormatError, Named
 from krein.kernels import KERNELS, as_kernel, list_kernels
 from krein.kernels.registry import ALIASES
 from krein.numbers_or_classes import is_continuous
+from krein.retired import GONE_CONTENDERS, GONE_KERNELS
 from krein.selection.splitting import similarity_groups
 from krein.similarity.sparse import as_matrix
 from krein.validation import wrong_direction
@@ -60,7 +61,7 @@ def check_methods(names: str | None, task: str) -> list[str] | None:
                 f"a {task}; its methods are {', '.join(known)}"
             )
         if name not in known:
-            near, there = did_you_mean(name, known), ", ".join(known)
+            near, there = did_you_mean(name, known, GONE_CONTENDERS), ", ".join(known)
             raise ValueError(f"there is no method {name!r}{near} (there are {there})")
     return chosen
 
@@ -108,7 +109,7 @@ def parse_pairs(
 def make_kernel(name: str, pairs: Iterable[str] = ()) -> Any:
     """Return the kernel with its parameters, or say what there is."""
     if name not in list_kernels() and name not in ALIASES:
-        near = did_you_mean(name, [*list_kernels(), *ALIASES])
+        near = did_you_mean(name, [*list_kernels(), *ALIASES], GONE_KERNELS)
         shown = "('krein kernel list' shows all)"
         raise ValueError(f"there is no kernel {name!r}{near} {shown}")
     known = kernel_defaults(name)

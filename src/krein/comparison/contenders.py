@@ -33,6 +33,8 @@ from krein.comparison.large import (
 from krein.comparison.yardsticks import MeanOfNearest
 from krein.estimators.hits import HitSimilarity
 from krein.estimators.nystroem import KreinNystroem
+from krein.retired import GONE_CONTENDERS
+from krein.words import did_you_mean
 
 _UNEVEN = 3.0  # times as many items in the largest class as in the smallest
 
@@ -392,6 +394,7 @@ def select_contenders(
         if name not in known:
             raise ValueError(
                 f"methods must be among {', '.join(known)} for {task}, got {name!r}"
+                f"{did_you_mean(str(name), known, GONE_CONTENDERS)}"
             )
     return [known[name] for name in dict.fromkeys(names)]
 

@@ -15,10 +15,12 @@ from krein.files.binary import read_arrays
 from krein.files.hit_columns import find_columns, is_pair_list, table_blocks
 from krein.files.line_blocks import Layout, careful_lines, data_lines, fast_lines
 from krein.files.sources import FormatError, Named, Place, check_names, readable
+from krein.retired import without
 
 Several = Literal["max", "sum"]
 
 
+@without(max_evalue="filter the table before", min_identity="filter the table before")
 def read_hits(
     path: Any,
     score: str | int = "bitscore",

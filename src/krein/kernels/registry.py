@@ -17,6 +17,7 @@ from typing import Any, Literal
 import numpy as np
 
 from krein.items import plain_items
+from krein.retired import GONE_KERNELS
 from krein.words import did_you_mean
 
 INPUTS = "vectors tables strings series spd graphs places distributions any".split()
@@ -307,7 +308,7 @@ class Kernel:
         try:
             name = KERNELS[name].name  # of another name for it, the registered one
         except KeyError:
-            near = did_you_mean(str(name), [*list_kernels(), *ALIASES])
+            near = did_you_mean(str(name), [*list_kernels(), *ALIASES], GONE_KERNELS)
             raise ValueError(
                 f"kernel must be one of {', '.join(list_kernels())}, a Kernel or a "
                 f"callable, got {name!r}{near}"

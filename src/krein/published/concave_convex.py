@@ -82,7 +82,8 @@ class CCCPSettings:
     step : {"printed", "lipschitz"}
         Take `eta` and `decay`, or the constant step 1 / L_F.
     tau : float, optional
-        Shift of the decomposition; 1.1 |mu_min| by default, and at least 1e-6 |mu|.
+        Shift of the decomposition; 1.1 ``|mu_min|`` by default, and at least 1e-6
+        ``|mu|``.
     equations : {"corrected", "printed"}
         The gradients that belong to the objective, or eqs. (10) and (12) as printed,
         which are for two classes without weights and intercept. They are no gradients

@@ -128,7 +128,7 @@ def cccp_gd(
     step : {"printed", "lipschitz"}
         Take `eta` and `decay`, or the constant step 1 / L.
     tau : float, optional
-        Shift of the positive decomposition; 1.1 |mu_min| unless given, and at least
+        Shift of the positive decomposition; 1.1 ``|mu_min|`` unless given, and at least
         1e-6 of the largest magnitude of an eigenvalue.
     max_inner : int
         Largest number of inner steps.
@@ -405,7 +405,7 @@ class ConvergenceCondition:
         The bound is positive: Theorem 1 claims convergence for some epsilon. It does
         not hold in general; see `convergence_condition`.
     ratio : float
-        |mu_min| over 4 n alpha.
+        ``|mu_min|`` over 4 n alpha.
     unique : bool
         The ratio is below 1: the stationarity equation has exactly one solution.
     least_alpha : float
