@@ -216,13 +216,13 @@ def check_symmetric(
     if worst > rtol * largest:
         mean = "pass symmetrize=True (--symmetrize) to use their mean, (K + K.T) / 2"
         if not option:
-            mean = "pass their mean, (K + K.T) / 2"
+            mean = f"pass their mean, ({name} + {name}.T) / 2"
         if empty := empty_half(K):
             mean = (
                 f"the {empty} half is zero; symmetrize=True (--symmetrize) mirrors it"
                 if option
-                else f"the {empty} half is zero; pass (K + K.T) / 2 of a full matrix, "
-                "or mirror the other half"
+                else f"the {empty} half is zero; pass ({name} + {name}.T) / 2 of a "
+                "full matrix, or mirror the other half"
             )
         raise ValueError(
             f"{name} is not symmetric: the two directions of a pair differ by up to "
