@@ -39,7 +39,6 @@ GONE_CONTENDERS = {
 GONE_COMMANDS = {
     "completion": "krein COMMAND --help lists the options",
     "reproduce": "make papers, in the repository",
-    "score": "krein predict --labels",
 }
 
 

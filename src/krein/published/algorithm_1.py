@@ -307,7 +307,7 @@ def walder_algorithm_1(
     factor : {"fresh", "updated"}
         With `b_beta`, how the matrix of (18) is factored: anew in each step, or by
         expansions and rank-one updates (appendix B). Iterates are the same but for
-        rounding, which is more with updates. In NumPy they do not pay: 1.3 to 3 times
+        rounding, which is more with updates. In NumPy they do not pay: 1.5 to 2.7 times
         the processor seconds at 300 to 1500 items (``benchmarks/algorithm_1.py``).
     max_iter : int
         Newton steps.
