@@ -104,7 +104,7 @@ def test_demo_tells_how_indefinite_both_are(demo):
     digits, promoters = demo[0]["cases"]
     assert digits["diagnosis"]["negative_mass"] == pytest.approx(0.042, abs=0.001)
     assert promoters["diagnosis"]["verdict"] == "psd"
-    assert "no fix is needed" in promoters["diagnosis"]["advice"][0]
+    assert "there is nothing to fix" in promoters["diagnosis"]["advice"][0]
 
 
 @pytest.mark.slow

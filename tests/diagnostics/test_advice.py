@@ -17,6 +17,8 @@ from krein import (
     tl1_kernel,
 )
 from krein.comparison.significance import corrected_test
+from krein.diagnostics.advice import advise
+from krein.diagnostics.facts import NegativePart
 from krein.similarity.conversions import median_distance
 
 ITEMS = 100
@@ -74,6 +76,26 @@ def advised(diagnosis):
     if "likely best removed" in line:
         return "clip", "flip"
     return None, None
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_the_recommendation_is_the_same_for_every_matrix(name):
+    """What compare keeps unless something beats it, and what a user fits first."""
+    K, y = similarity(CASES[name])
+    diagnosis = diagnose(K, y)
+    known = diagnosis.advice[0].startswith("First repair")
+    said = any("Use SimilarityClassifier()" in line for line in diagnosis.advice)
+    assert said != known
+
+
+@pytest.mark.parametrize("numbers", [False, True])
+def test_the_recommendation_follows_what_was_given(numbers):
+    model = "SimilarityRegressor" if numbers else "SimilarityClassifier"
+    part = NegativePart("unclear")
+    lines = advise("indefinite", part, None, [], kind="distance", numbers=numbers)
+    assert any(f"Use {model}(kind='distance').fit(D, y)" in line for line in lines)
+    lines = advise("psd", part, None, [], numbers=numbers)
+    assert any(f"Use {model}().fit(K, y)" in line for line in lines)
 
 
 def test_diagnose_advises_each_of_them_somewhere():

@@ -9,7 +9,13 @@ _HINT = 0.05  # p-value of a hint that the negative part knows the labels
 
 
 def advise(
-    verdict: str, part: NegativePart, order: int | None, findings: list[Finding]
+    verdict: str,
+    part: NegativePart,
+    order: int | None,
+    findings: list[Finding],
+    *,
+    kind: str = "similarity",
+    numbers: bool = False,
 ) -> list[str]:
     """Return the lines of advice, most important first.
 
@@ -23,28 +29,49 @@ def advise(
         Of conditional positive definiteness.
     findings : list of Finding
         What is wrong with the data.
+    kind : {"similarity", "distance"}
+        What was given.
+    numbers : bool
+        Whether numbers are to be predicted instead of classes.
     """
     for finding in findings:
         meaningless = finding.severity == "error" and finding.key != "small-class"
         if meaningless or finding.key.startswith("nearly-"):
             return [f"First repair this: {finding.text}"]
+    use = _use(kind, numbers)
+    svm = "SVR" if numbers else "SVC"
     if verdict == "psd":
         return [
-            "Positive semidefinite to rounding: no fix is needed, a plain "
-            "SVC(kernel='precomputed') is right."
+            "Positive semidefinite to rounding: there is nothing to fix, a plain "
+            f"{svm}(kernel='precomputed') is exact.",
+            use,
         ]
     if verdict == "nearly psd":
         return [
-            "Nearly positive semidefinite: a plain SVC is good enough. "
-            "SpectrumSVC('clip') removes the rest at the cost of one "
-            "eigendecomposition."
+            "Nearly positive semidefinite: the fix hardly matters, a plain "
+            f"{svm} makes about the same of it.",
+            use,
         ]
     if order is not None:
         return [
             f"Conditionally positive definite of order {order}: CPDSVC uses it as it "
-            "is, without any fix."
+            "is, without any fix.",
+            use,
         ]
-    return [_about_negative_part(part), _NEW_ROWS]
+    return [_about_negative_part(part), use, _NEW_ROWS]
+
+
+def _use(kind: str, numbers: bool) -> str:
+    """The recommendation, the same for every matrix."""
+    model = "SimilarityRegressor" if numbers else "SimilarityClassifier"
+    call, question = f"{model}().fit(K, y)", "krein.compare(K, y)"
+    if kind == "distance":
+        call = f"{model}(kind='distance').fit(D, y)"
+        question = "krein.compare(D, y, kind='distance')"
+    return (
+        f"Use {call}: by cross-validation it chooses what is made of the {kind}, the "
+        f"fix and C. {question} says whether simpler methods are as good."
+    )
 
 
 _NEW_ROWS = (
@@ -58,17 +85,16 @@ def _about_negative_part(part: NegativePart) -> str:
     if part.related:
         return (
             "The negative part is related to the labels (permutation "
-            f"p = {part.label_p_value:.2g}), so it is likely worth keeping: use "
-            "SpectrumSVC('flip') or KreinSVC. Clip would remove it. "
-            "krein.compare(K, y) decides by cross-validation."
+            f"p = {part.label_p_value:.2g}), so it is likely worth keeping, as flip "
+            "does. Clip would remove it."
         )
     if part.verdict == "noise":
         known = ""
         if part.label_p_value is not None:
             known = ", and no relation to the labels was shown"
         return (
-            f"The negative part looks like noise{known}: likely best removed. Use "
-            "SpectrumSVC('clip') or ProxySVC."
+            f"The negative part looks like noise{known}: likely best removed, as clip "
+            "does."
         )
     if part.label_p_value is not None:
         return _unrelated(part, part.label_p_value)
@@ -79,7 +105,7 @@ def _about_negative_part(part: NegativePart) -> str:
         )
     return (
         "It is not clear whether the negative part is noise, and there are no labels "
-        "to judge it by. krein.compare(K, y) decides by cross-validation."
+        "to judge it by."
     )
 
 
@@ -92,6 +118,6 @@ def _unrelated(part: NegativePart, p_value: float) -> str:
     if part.verdict == "structure":
         start = "The negative part has structure"
     return (
-        f"{start}; {relation} (permutation p = {p_value:.2g}): start with "
-        "SpectrumSVC('clip'). krein.compare(K, y) decides by cross-validation."
+        f"{start}; {relation} (permutation p = {p_value:.2g}). Only cross-validation "
+        "can say whether to keep it or to remove it, as clip does."
     )

@@ -212,7 +212,9 @@ def diagnose(
         cpd_order=order,
         triangle_violations=broken,
         verdict=verdict,
-        advice=advise(verdict, part, order, findings),
+        advice=advise(
+            verdict, part, order, findings, kind=kind, numbers=seen.are_numbers
+        ),
         findings=findings,
     )
 
