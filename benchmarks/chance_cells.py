@@ -15,7 +15,7 @@ from chance_simulation import FRESH, NAMES, Simulation
 
 from krein import KreinRidge, SpectrumSVC, SpectrumSVCCV, sigmoid_kernel, tl1_kernel
 from krein.comparison.recommendation import default_method
-from krein.diagnostics.facts import label_p_value
+from krein.diagnostics.facts import label_relation
 from krein.verdicts.reasons import Fix, SpectrumFix, Verdict
 
 LEVEL = 0.05
@@ -401,7 +401,7 @@ def label_run(cell: Settings, run: int) -> dict[str, float]:
     rng = np.random.default_rng([run, n, classes, 9])
     X = rng.standard_normal((n, 5))
     labels = rng.permutation(n) % classes
-    return {"p": label_p_value(np.tanh(X @ X.T), labels, run)}
+    return {"p": label_relation(np.tanh(X @ X.T), labels, run).p_value}
 
 
 def label_line(cell: Settings, values: Values) -> dict[str, object]:

@@ -271,12 +271,12 @@ def test_methods_that_tie_are_said_to_do_as_well(rng):
     assert "o clear winner" not in answer.text
 
 
-def test_no_method_is_called_highest_that_only_ties(rng):
+def test_no_method_is_called_better_that_only_ties(rng):
     labels = np.repeat(["a", "b"], 20)
     X = rng.standard_normal((40, 2)) + np.where(labels == "a", 9.0, -9.0)[:, None]
     found = compare(X @ X.T, labels, methods=["neighbors", "average"], cv=3)
     assert found.best != found.recommendation.method
-    assert "highest" not in found.recommendation.text
+    assert "better score" not in found.recommendation.text
 
 
 def test_some_do_as_well_and_some_are_worse(rng):
@@ -294,7 +294,7 @@ def test_no_clear_winner_is_for_what_cannot_be_told():
     noisy = 0.75 + 0.3 * np.tile([1.0, -1.0], 5)
     answer = made_up({"svc": noisy, "flip": np.full(10, 0.95)}).recommendation
     assert not answer.decided
-    assert answer.text.startswith("No clear winner: SVM with flip is highest")
+    assert answer.text.startswith("No clear winner: SVM with flip has the best score")
 
 
 def test_a_much_lower_mean_is_not_recommended_for_being_simple():
@@ -318,7 +318,7 @@ def test_the_default_is_kept_unless_something_beats_it(rng):
 def test_few_splits_cannot_decide():
     scores = {"average": np.array([0.8, 0.9, 0.7]), "flip": np.array([0.9, 0.8, 0.8])}
     text = made_up(scores).recommendation.text
-    assert text.startswith("3 splits are too few to decide")
+    assert text.startswith("Nothing can be tested over 3 splits")
     assert "Use Average of spectrum SVMs" in text
 
 

@@ -56,6 +56,8 @@ OVER_SPLITS = {
         "features": noisy(0.85, 0.3),
     },
     "simplest": {"krein": noisy(0.9), "neighbors": noisy(0.899, 0.06)},
+    "default unsure": {"average": noisy(0.85, 0.15), "flip": np.full(10, 0.95)},
+    "best unsure": {"average": np.full(10, 0.95), "flip": noisy(0.85, 0.15)},
 }
 OVER_ITEMS = {
     "clear": {"svc": hits(0.5), "clip": hits(0.9)},
@@ -74,7 +76,7 @@ OVER_ITEMS = {
     "not shown": {"clip": hits(0.53)},
     "nothing": {"clip": hits(0.45)},
 }
-CASES = [*OVER_SPLITS, *OVER_ITEMS, "definite", "one", "nothing, matched"]
+CASES = [*OVER_SPLITS, *OVER_ITEMS, "definite", "one", "one split", "nothing, matched"]
 
 
 def comparison_of(case):
@@ -86,6 +88,10 @@ def comparison_of(case):
     if case == "nothing, matched":
         found = of_items(OVER_ITEMS["nothing"])
         return replace(found, problem=replace(found.problem, labels_matched=True))
+    if case == "one split":
+        found = made_up(FEW)
+        first = [record for record in found.records if record["split"] == 0]
+        return replace(found, records=tuple(first), splits=found.splits[:1])
     if case in OVER_SPLITS:
         return made_up(OVER_SPLITS[case])
     return of_items(OVER_ITEMS[case])
@@ -107,7 +113,6 @@ def test_every_sentence_is_used_and_says_what_it_is_told_to(reworded):
     of_commands = {
         "left out",
         "nothing completed",
-        "intervals, none",
         "saved, nothing learnt",
         "saved, not shown",
     }
@@ -216,6 +221,48 @@ def test_what_a_test_tells_from_the_default_is_recommended():
     """Although it is not higher by 1.5 standard errors over splits."""
     right = {"average": hits(0.7), "flip": hits(0.9)}
     assert of_items(right).recommendation.contender == "flip"
+
+
+def test_sentences_about_one_split_and_about_the_best():
+    """The same method is not named twice, and one split is no plural."""
+    best = comparison_of("best unsure").recommendation.text
+    assert best.endswith("cannot tell it from any other method. Use it.")
+    other = comparison_of("default unsure").recommendation.text
+    assert "cannot tell Average of spectrum SVMs from any other method. Use" in other
+    one = comparison_of("one split").recommendation.text
+    assert one.startswith("Nothing can be tested on one split: ")
+
+
+@pytest.mark.parametrize(
+    ("scoring", "does"),
+    [
+        ("accuracy", "always naming the largest class has 0.500"),
+        ("neg_log_loss", "naming the shares of the classes has 0.693"),
+        ("roc_auc", "guessing has 0.500"),
+    ],
+)
+def test_an_answer_that_costs_nothing_is_described(scoring, does, rng):
+    X = rng.standard_normal((40, 3))
+    how = {"methods": ["clip"], "cv": 5, "scoring": scoring}
+    found = compare(X @ X.T, np.arange(40) % 2, **how)
+    assert not found.recommendation.useful
+    assert does in found.recommendation.text
+
+
+def test_a_lower_loss_is_not_called_higher(rng):
+    """Words that fit scores and losses alike."""
+    plain = " ".join(map(str, sentences.SENTENCES.values()))
+    assert "higher" not in plain
+    assert "highest" not in plain
+
+
+def test_what_is_corrected_is_not_better_than_the_best(rng):
+    """R^2 of all items is not the mean over splits, which is what is shown."""
+    X = rng.standard_normal((60, 2))
+    y = X[:, 0] + 0.5 * rng.standard_normal(60)
+    found = compare(X @ X.T, y, methods=["mean", "kernel_ridge", "neighbors"], cv=6)
+    corrected = found.corrected_best()
+    assert found.mean(found.best) - 0.05 < corrected <= found.mean(found.best)
 
 
 def test_regressions_have_one_baseline(rng):

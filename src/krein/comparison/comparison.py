@@ -226,13 +226,16 @@ class Comparison:
             table = 1.0 + table / float(np.var(self.problem.codes))
         tested = np.asarray(~np.isnan(table).any(axis=0))
         design = self._items.design(tested)
-        return significance.corrected_maximum(
-            table[:, tested], design["weight"], design["groups"]
-        )
+        values, weight = table[:, tested], design["weight"]
+        corrected = significance.corrected_maximum(values, weight, design["groups"])
+        # R^2 of all items is not the mean of the splits: what is taken over is by how
+        # much the best score flatters, and that is never less than nothing.
+        optimism = max(0.0, float((values @ weight).max()) - corrected)
+        return self.mean(self.best) - optimism
 
     @cached_property
     def about_best(self) -> str:
-        """How much the highest score flatters, where there was a choice."""
+        """How much of the best score is luck, where there was a choice."""
         corrected = self.corrected_best() if len(self.ranking) > 1 else None
         if corrected is None:
             return ""
@@ -240,7 +243,7 @@ class Comparison:
             "optimism",
             number=len(self.ranking),
             score=self.deciding.title,
-            highest=self.shown(self.best),
+            best=self.shown(self.best),
             corrected=f"{self.deciding.sign * corrected:.3f}",
         )
 

@@ -27,34 +27,46 @@ _NAMED = 3  # contenders that a sentence names; of more it says the number
 _HEADLINE = 15  # words
 R = TypeVar("R")
 
+_FREE_ANSWERS = {  # what an answer that costs nothing does, by its name
+    "chance": "guessing",
+    "largest class": "always naming the largest class",
+    "shares of the classes": "naming the shares of the classes",
+    "always the mean": "always naming the mean",
+}
+
 SENTENCES = {
     # which contender, by verdict; {why} is one of the clauses below
     Verdict.CLEAR: (
-        "Use {name}{why}: its mean {score} {mean} over {splits} splits is clearly "
-        "better than that of every other method."
+        "Use {name}{why}: its mean {score} {mean} {over} is clearly better than that "
+        "of every other method."
     ),
-    Verdict.NOT_TOLD_APART: (
-        "Use {name}{why}: mean {score} {mean} over {splits} splits."
-    ),
+    Verdict.NOT_TOLD_APART: "Use {name}{why}: mean {score} {mean} {over}.",
     Verdict.NO_CLEAR_WINNER: (
-        "No clear winner: {highest} is highest (mean {score} {top} over {splits} "
-        "splits), but these data cannot tell {name} from any other method. "
-        "Use {name}{why}."
+        "No clear winner: {best} has the best score (mean {score} {top} {over}), but "
+        "these data cannot tell {name} from any other method. Use {name}{why}."
+    ),
+    "no clear winner, the best": (
+        "No clear winner: {name} has the best score (mean {score} {mean} {over}), but "
+        "these data cannot tell it from any other method. Use it."
     ),
     Verdict.TOO_FEW_SPLITS: (
-        "{splits} splits are too few to decide: {highest} is highest (mean {score} "
-        "{top}). Use {name}{why}."
+        "Nothing can be tested {over}: {best} has the best score (mean {score} {top}). "
+        "Use {name}{why}."
     ),
-    Verdict.ONLY_ONE: "Only {name} was run: mean {score} {mean} over {splits} splits.",
+    Verdict.ONLY_ONE: "Only {name} was run: mean {score} {mean} {over}.",
     Verdict.NOT_SHOWN: (
-        "It was not shown that anything was learnt: mean {score} {mean} by {name} "
-        "over {splits} splits, and {free_name} {free} (p = {p}). More items may show "
+        "It was not shown that anything was learnt: {name} has a mean {score} of "
+        "{mean} {over}, and {free_answer} has {free} (p = {p}). More items may show "
         "it; until then {name} is the one to try."
     ),
     Verdict.NOTHING_LEARNT: (
-        "Nothing was learnt: mean {score} {mean} by {name}, and {free_name} {free}. "
-        "{doubt} Until that is settled, no method can be recommended."
+        "Nothing was learnt: {name} has a mean {score} of {mean} {over}, and "
+        "{free_answer} has {free}. {doubt} Until that is settled, no method can be "
+        "recommended."
     ),
+    # over how many splits
+    "over splits": "over {splits} splits",
+    "over one split": "on one split",
     # what to look at where nothing was learnt
     "doubt": (
         "Are the labels in the order of the items, and does a large number mean "
@@ -66,20 +78,21 @@ SENTENCES = {
     ),
     # why it is recommended
     Why.HIGHEST: "",
-    Why.DEFAULT: ", which does well on most data and is not beaten here",
+    Why.DEFAULT: ", which does well on most data and is not clearly beaten here",
     Why.BEATS_DEFAULT: (
-        ", which is higher than the usual default by more than 1.5 standard errors"
+        ", which is better than the usual default by more than 1.5 standard errors"
     ),
-    Why.SIMPLEST: ", the simplest of those near the highest",
+    Why.SIMPLEST: ", the simplest of those near the best",
     # the other contenders
     "equal, all": "No other method can be told apart from it.",
     "equal": "{names} cannot be told apart from it.",
     "higher, one": (
-        "{name} is higher ({mean}, p = {p}), but not by more than chance explains."
+        "{name} has a better score ({mean}, p = {p}), but not by more than chance "
+        "explains."
     ),
     "higher, many": (
-        "{number} methods are higher, {name} most of all ({mean}, p = {p}), but none "
-        "by more than chance explains."
+        "{number} methods have better scores, {name} the best ({mean}, p = {p}), but "
+        "not by more than chance explains."
     ),
     "and": " and ",
     "more": "{number} more",
@@ -101,8 +114,7 @@ SENTENCES = {
     ),
     # several kernels
     "kernel": (
-        "Use {kernel} with {name}: mean {score} {mean} over {splits} splits, against "
-        "{others}."
+        "Use {kernel} with {name}: mean {score} {mean} {over}, against {others}."
     ),
     "kernel, other": "{kernel} {mean} (p = {p})",
     "kernel, equal": "These data cannot tell it from {kernels}.",
@@ -121,8 +133,8 @@ SENTENCES = {
     ),
     "p, none": "Few splits cannot prove any difference: p-values are left out.",
     "optimism": (
-        "The highest of {number} scores flatters, because it was chosen: {highest}. "
-        "Corrected for the choice by the bootstrap, the {score} is {corrected}."
+        "The best of {number} scores, {best}, is partly luck, because it was chosen "
+        "as the best. Corrected for that by the bootstrap, the {score} is {corrected}."
     ),
     "intervals": "Means with 95 % intervals, widened for overlapping training sets.",
     "intervals, none": "Scores of one split: there are no intervals.",
@@ -217,24 +229,37 @@ def _answer(
     doubt: str,
 ) -> str:
     """The sentence that names the contender to use."""
-    highest = standing if higher is None else higher
+    best = standing if higher is None else higher
+    key: str = verdict
+    if verdict is Verdict.NO_CLEAR_WINNER and higher is None:
+        key = "no clear winner, the best"
     return say(
-        verdict,
+        key,
         name=name(standing.contender),
         why=say(standing.why),
         score=standing.score,
         mean=_score(standing.mean),
-        splits=standing.splits,
-        highest=name(highest.contender),
-        top=_score(highest.mean),
+        over=_over(standing.splits),
+        best=name(best.contender),
+        top=_score(best.mean),
         doubt=doubt,
         **({} if baseline is None else _free(baseline)),
     )
 
 
+def _over(splits: int) -> str:
+    """Over how many splits a mean is."""
+    return say("over one split") if splits == 1 else say("over splits", splits=splits)
+
+
 def _free(baseline: Baseline) -> dict[str, str]:
-    p_value = "" if baseline.p_value is None else _p(baseline.p_value)
-    return {"free_name": baseline.name, "free": _score(baseline.mean), "p": p_value}
+    """The answer that costs nothing: its short name, what it does, and its score."""
+    return {
+        "free_name": baseline.name,
+        "free_answer": _FREE_ANSWERS.get(baseline.name, baseline.name),
+        "free": _score(baseline.mean),
+        "p": "" if baseline.p_value is None else _p(baseline.p_value),
+    }
 
 
 def _about_equals(standing: Standing, equals: Sequence[str], name: Name) -> list[str]:
@@ -300,7 +325,7 @@ def about_kernels(
         name=name(standing.contender),
         score=standing.score,
         mean=_score(standing.mean),
-        splits=standing.splits,
+        over=_over(standing.splits),
         others=", ".join(others),
     )
     equal = [other for other in equal_kernels if other != kernel]
