@@ -5,10 +5,12 @@ import json
 import matplotlib as mpl
 import numpy as np
 import pytest
-from scipy.stats import binomtest, poisson
+from scipy.stats import binomtest, poisson, ttest_1samp
+from scipy.stats import t as student
 
 from krein import compare
 from krein.comparison.significance import (
+    item_test,
     modified_wilson,
     rate_interval,
     rate_test,
@@ -114,6 +116,17 @@ def test_log_losses_are_compared_item_by_item(rng):
         assert items.mean() == pytest.approx(found.mean(method), abs=1e-5)
     assert found.p_value_against_free("clip") < 0.05
     assert found.recommendation.useful
+
+
+@pytest.mark.parametrize("skill", [-0.5, 0.0, 0.6, 1.0, 1.5])
+def test_the_test_over_items_is_a_t_test_with_more_variance(skill, rng):
+    """Of overlapping training sets, which decide less where methods are good."""
+    difference = rng.standard_normal(30) + 0.4
+    mean, p = item_test(difference, **ONE_FOLD, skill=skill)
+    inflation = 1.0 + 1.25 * 1.25 * (1.0 - 0.5 * np.clip(skill, 0.0, 1.0))
+    statistic = ttest_1samp(difference, 0.0).statistic / np.sqrt(inflation)
+    assert mean == pytest.approx(difference.mean())
+    assert p == pytest.approx(2.0 * student.sf(abs(statistic), 29))
 
 
 @pytest.mark.parametrize(("right", "shown"), [(26, False), (36, True)])

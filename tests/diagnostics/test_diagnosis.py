@@ -9,6 +9,7 @@ from scipy.spatial.distance import cdist
 
 from krein import diagnose, load_dataset, rbf_kernel, sigmoid_kernel
 from krein.diagnostics.facts import (
+    _permutation_p_value,
     estimated_facts,
     exact_facts,
     label_relation,
@@ -148,6 +149,12 @@ def test_text_html_json_and_picture(rng):
     assert ax.get_ylabel() == "eigenvalue"
     drawn = np.concatenate([line.get_ydata() for line in ax.lines[:2]])
     np.testing.assert_allclose(np.sort(drawn), found.eigenvalues)
+
+
+def test_the_smaller_of_two_p_values_is_small_as_seldom_as_one(rng):
+    """Two statistics that know nothing of each other, in 100 orders."""
+    p = [_permutation_p_value(rng.standard_normal((100, 2))) for _ in range(1000)]
+    assert np.mean(np.array(p) <= 0.1) == pytest.approx(0.1, abs=0.03)
 
 
 def test_a_permutation_p_value_counts_the_labels_as_given(rng):
