@@ -5,19 +5,23 @@
     python benchmarks/scale.py memory             peak memory for 2, 10 and 40 classes
     python benchmarks/scale.py rivals [N]         Nystroem and SVC by scikit-learn
     python benchmarks/scale.py ijcnn1 DATA        35 000 rows, TL1, 500 landmarks
+    python benchmarks/scale.py page PAGE [DATA]   all of these, as tables of a page
     python benchmarks/scale.py dask               1 and 2 workers, and a plain loop
     python benchmarks/scale.py tiny               all of it in seconds, for a smoke test
 
-DATA is a folder with ijcnn1.npz (X, y, is_test, is_validation). Every size runs in a
-process of its own, so that its peak memory can be told. Times are wall and processor
-seconds; on a busy machine only the latter compare.
+DATA is a folder with ijcnn1.npz (X, y, is_test, is_validation). PAGE has marks
+``<!-- scale: MILLION --> <!-- end -->``, between which the tables are put. Every size
+runs in a process of its own, so that its peak memory can be told. Times are wall and
+processor seconds; on a busy machine only the latter compare.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
 import pickle
+import re
 import resource
 import subprocess
 import sys
@@ -92,6 +96,14 @@ def million(sizes=(100_000, 300_000, 1_000_000), m=200, memory="1GB"):
         )[0]
         print(f"time ({clock}) ~ n^{slope:.3f}; per Newton step n^{per_step:.3f}")
     print(f"peak resident memory at n = {rows[-1]['n']}: {rows[-1]['peak_GB']:.2f} GB")
+    return [
+        {
+            "items": f"{row['n']:,}".replace(",", " "),
+            "processor seconds": f"{row['cpu']:.1f}",
+            "peak memory": f"{row['peak_GB']:.2f} GB",
+        }
+        for row in rows
+    ]
 
 
 # ------------------------------------------------------------------------------- models
@@ -180,27 +192,65 @@ def one_model(n, m, name, memory="1GB"):
     }
 
 
+THREADS = "OPENBLAS_NUM_THREADS"
+
+
+def runs_of_model(name, sizes, m, threads):
+    """What `one_model` finds for each size; None: as many threads as by default."""
+    environment = {key: value for key, value in os.environ.items() if key != THREADS}
+    environment.pop("OMP_NUM_THREADS", None)
+    if threads is not None:
+        environment[THREADS] = str(threads)
+    for n in sizes:
+        command = [sys.executable, __file__, "model", str(n), str(m), name]
+        done = subprocess.run(
+            command, capture_output=True, text=True, check=True, env=environment
+        )
+        print(done.stdout.strip(), flush=True)
+        yield json.loads(done.stdout)
+
+
+def exponent(sizes, times):
+    """Slope of the times over the sizes, both as logarithms."""
+    return np.polyfit(np.log(sizes), np.log(times), 1)[0]
+
+
 def models(sizes=(10_000, 30_000, 100_000), m=100):
     """Seconds of every model, each size in a process of its own, and exponents."""
+    table = []
     for name in models_on_landmarks(m):
-        rows = []
-        for n in sizes:
-            command = [sys.executable, __file__, "model", str(n), str(m), name]
-            done = subprocess.run(command, capture_output=True, text=True, check=True)
-            rows.append(json.loads(done.stdout))
-            print(json.dumps(rows[-1]), flush=True)
-        times = [row["cpu"] for row in rows]
-        slope = np.polyfit(np.log(sizes), np.log(times), 1)[0]
-        print(f"{name}: processor seconds ~ n^{slope:.3f}", flush=True)
+        one = list(runs_of_model(name, sizes, m, threads=1))
+        default = list(runs_of_model(name, sizes, m, threads=None))
+        slopes = [
+            exponent(sizes, [row["cpu"] for row in rows]) for rows in (one, default)
+        ]
+        worst = max(row["worst_certificate"] for row in (*one, *default))
+        score = one[-1]["score"]
+        table.append(
+            {
+                "model": name,
+                "processor seconds, one thread": f"{one[-1]['cpu']:.1f}",
+                "default threads": f"{default[-1]['cpu']:.1f}",
+                "exponent": f"{slopes[0]:.2f}",
+                "exponent, default": f"{slopes[1]:.2f}",
+                "worst certificate": f"{worst:.0e}",
+                "score": "" if score is None else f"{score:.3f}",
+            }
+        )
+        print(table[-1], flush=True)
+    return table
 
 
 def memory_of_classes(n=60_000, m=50):
     """Peak memory of a fit against what was allowed, by the number of classes."""
+    table = []
     for n_classes, allowed in ((2, 25), (10, 30), (40, 45)):
         numbers = [str(k) for k in (n, m, n_classes, allowed)]
         command = [sys.executable, __file__, "classes", *numbers]
         done = subprocess.run(command, capture_output=True, text=True, check=True)
-        print(done.stdout.strip(), flush=True)
+        table.append(json.loads(done.stdout))
+        print(table[-1], flush=True)
+    return table
 
 
 def one_number_of_classes(n, m, n_classes, allowed):
@@ -215,11 +265,12 @@ def one_number_of_classes(n, m, n_classes, allowed):
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     fit(model, X, labels, memory=allowed * 10**6)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    print(
-        f"{n} items, {m} landmarks, {n_classes} classes: "
-        f"{(peak - before) / 1e3:.0f} MB of memory={allowed} MB, "
-        f"pickle {len(pickle.dumps(model)) / 1e3:.0f} kB"
-    )
+    return {
+        "classes": n_classes,
+        "`memory=`": f"{allowed} MB",
+        "peak": f"{(peak - before) / 1e3:.0f} MB",
+        "pickle of the model": f"{len(pickle.dumps(model)) / 1e3:.0f} kB",
+    }
 
 
 # ------------------------------------------------------------------------------- rivals
@@ -246,8 +297,10 @@ def rivals(n=100_000, m=200, samples=(2000, 5000, 20_000)):
     spectrum = SpectrumSVC("flip", kernel="tl1", approximation=nystroem)
     linear = make_pipeline(features, LinearSVC(dual=False, tol=1e-3))
     sgd = make_pipeline(features, SGDClassifier(random_state=0))
+    exact = SpectrumSVC("flip", kernel="tl1")
     found = {
         f"TL1, flip, {m} landmarks": (spectrum, "C", (0.1, 1.0, 10.0), n),
+        "TL1, flip, exact on 2000 items": (exact, "C", (0.1, 1.0, 10.0), 2000),
         f"RBF Nystroem {m}, LinearSVC": (linear, "linearsvc__C", (1.0, 10.0, 100.0), n),
         f"RBF Nystroem {m}, SGD": (sgd, "sgdclassifier__alpha", (1e-6, 1e-5, 1e-4), n),
     }
@@ -255,6 +308,7 @@ def rivals(n=100_000, m=200, samples=(2000, 5000, 20_000)):
         if size <= n:
             name = f"RBF SVC on {size} items"
             found[name] = (SVC(gamma=1.0), "C", (1.0, 10.0, 100.0), size)
+    table = {name: {"": name} for name in found}
     for task in ("two", "ten"):
         for name, (model, parameter, grid, size) in found.items():
             few = slice(0, min(size, 5000))
@@ -275,6 +329,12 @@ def rivals(n=100_000, m=200, samples=(2000, 5000, 20_000)):
                 f"50 000 new items {cpu_new:6.1f} s  {parameter}={best:g}",
                 flush=True,
             )
+            table[name] |= {
+                f"{task} classes": f"{100 * score:.1f} %",
+                f"fit, {task} classes": f"{cpu:.1f}",
+                f"50 000 new items, {task} classes": f"{cpu_new:.1f}",
+            }
+    return list(table.values())
 
 
 # ------------------------------------------------------------------------------- ijcnn1
@@ -296,6 +356,7 @@ def ijcnn1(folder, m=500, n_train=35_000, n_choice=5000, subset=5000):
     share = max(np.mean(b_test == label) for label in np.unique(b_test))
     print(f"train {len(A)}, validation {len(held)}, test {len(A_test)}", flush=True)
     print(f"largest class of the test part {share:.4f}", flush=True)
+    table = []
     for name, (model, grid, rows) in contestants(A, m, subset).items():
         few = some[: min(rows, n_choice)]
         best = chosen(model, grid, (A[few], b[few]), (held, b_held))
@@ -310,6 +371,14 @@ def ijcnn1(folder, m=500, n_train=35_000, n_choice=5000, subset=5000):
             f"{settings}",
             flush=True,
         )
+        table.append(
+            {
+                "": name,
+                "accuracy": f"{100 * score:.1f} %",
+                "processor seconds of the fit": f"{cpu:.1f}",
+            }
+        )
+    return table
 
 
 def contestants(A, m, subset):
@@ -418,6 +487,8 @@ def dask(n=2048, m=16, length=20):
     source = Similarities(X, sys.modules["scale"].dtw)
     plain, times = [], {}
     with tempfile.TemporaryDirectory() as folder:
+        for store in ("local", "1", "2"):
+            (Path(folder) / store).mkdir()
 
         def plain_loop():
             _, *spent = clocked(lambda: evaluate(dtw, X, X[landmarks]))
@@ -448,10 +519,47 @@ def show(label, wall, cpu, driver=None):
     return wall, cpu + (driver or 0.0)
 
 
+# -------------------------------------------------------------------------------- page
+
+
+def markdown(rows):
+    """Lines of a table."""
+    yield f"| {' | '.join(rows[0])} |"
+    yield f"|{'---|' * len(rows[0])}"
+    for row in rows:
+        yield f"| {' | '.join(map(str, row.values()))} |"
+
+
+def write_page(path, name, rows):
+    """Put a table between its marks."""
+    mark = f"<!-- scale: {name} -->"
+    text = path.read_text("utf-8")
+    found = re.compile(f"{re.escape(mark)}.*?<!-- end -->", re.DOTALL)
+    if not found.search(text):
+        raise SystemExit(f"{path} has no place for {name}: write {mark} <!-- end -->")
+    body = "\n".join(markdown(rows))
+    replaced = found.sub(lambda _: f"{mark}\n\n{body}\n\n<!-- end -->", text)
+    path.write_text(replaced, "utf-8")
+
+
+def page(path, data=None):
+    """Run everything but the cluster, and write each table when it is there."""
+    tables = {
+        "MEMORY": memory_of_classes,
+        "RIVALS": lambda: rivals(30_000),
+        "MODELS": models,
+        "MILLION": million,
+    }
+    if data is not None:
+        tables["IJCNN1"] = lambda: ijcnn1(data)
+    for name, run in tables.items():
+        write_page(Path(path), name, run())
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     inner = ["size", "model", "classes"]  # one process each
-    known = ["million", "models", "memory", "rivals", "ijcnn1", "dask", "tiny"]
+    known = ["million", "models", "memory", "rivals", "ijcnn1", "page", "dask", "tiny"]
     parser.add_argument("what", choices=[*known, *inner])
     parser.add_argument("arguments", nargs="*")
     given = parser.parse_args()
@@ -459,7 +567,7 @@ def main():
         n, m, name = given.arguments
         print(json.dumps(one_model(int(n), int(m), name)))
     elif given.what == "classes":
-        one_number_of_classes(*map(int, given.arguments))
+        print(json.dumps(one_number_of_classes(*map(int, given.arguments))))
     elif given.what == "models":
         models(*([tuple(map(int, given.arguments))] if given.arguments else []))
     elif given.what == "memory":
@@ -473,6 +581,8 @@ def main():
         million(*([tuple(map(int, given.arguments))] if given.arguments else []))
     elif given.what == "ijcnn1":
         ijcnn1(given.arguments[0])
+    elif given.what == "page":
+        page(*given.arguments)
     elif given.what == "dask":
         dask()
     else:

@@ -17,7 +17,7 @@ import numpy as np
 from krein.arrays import Array
 
 _T = TypeVar("_T")
-_TILE_BYTES = 32_000_000
+_TILE_BYTES = 2_000_000  # a tile and its scaled copy stay in the cache of a processor
 _SUMMED_ROWS = 2048  # rows whose products are summed in one go, to round less
 _EPS = float(np.finfo(np.float64).eps)
 
