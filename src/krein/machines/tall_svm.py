@@ -337,9 +337,8 @@ def _settled(
         status=status,
         info={"w": found.w},
     )
-    if whole.domain.balance > 0.0:  # as on a kernel, all on their bounds included
-        return solved, whole.domain.intercept(found.a, found.outputs, whole.margin)
-    return solved, state.b
+    # As on a kernel; that of the last step is less accurate than a polished point.
+    return solved, whole.domain.intercept(found.a, found.outputs, whole.margin)
 
 
 def _polished(whole: TallSVM, point: Evaluated) -> Array:
