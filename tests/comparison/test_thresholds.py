@@ -11,6 +11,7 @@ import pytest
 from krein.comparison import comparison as comparisons
 from krein.comparison import estimate
 from krein.comparison.baselines import free_scores
+from krein.comparison.columns import COLUMNS
 from krein.comparison.contenders import CONTENDERS
 from krein.comparison.evaluation import ContenderSearch
 from krein.comparison.text_table import shorten
@@ -141,6 +142,24 @@ def test_of_many_items_an_estimate_comes_first(items, asked, monkeypatch):
 
 
 # -------------------------------------------------------------------- words and lengths
+
+
+@pytest.mark.parametrize(
+    ("p", "words"),
+    [
+        (0.0499, "0.05"),
+        (0.05, "0.05"),
+        (0.0502, "0.0502"),
+        (0.05004, "0.05004"),
+        (0.0512, "0.051"),
+        (1.0, "1"),
+        (0.0023, "0.0023"),
+    ],
+)
+def test_a_p_value_above_the_level_is_not_shown_as_the_level(p, words):
+    assert sentences.p_value_in_words(p) == words
+    column = next(c for c in COLUMNS if c.key == "p_value")
+    assert column.show({"p_value": p}) == words
 
 
 @pytest.mark.parametrize(("number", "named"), [(3, "a, b and c"), (4, "1 more")])

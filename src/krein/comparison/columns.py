@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from krein.verdicts.sentences import p_value_in_words
 from krein.words import seconds_in_words
 
 
@@ -21,7 +22,8 @@ class Column:
     title : str
         Its name for people.
     format : str
-        How a value is shown; "seconds": in words.
+        How a value is shown; "seconds" and "p": see `seconds_in_words` and
+        `p_value_in_words`.
     scoring : str
         Name as a `scoring`, where larger is always better; "" if it is no score.
     shown : bool
@@ -38,6 +40,8 @@ class Column:
         """The value of this column as people read it."""
         if self.format == "seconds":
             return seconds_in_words(row[self.key])
+        if self.format == "p":
+            return p_value_in_words(row[self.key])
         return format(row[self.key], self.format)
 
     @property
@@ -54,7 +58,7 @@ class Column:
 
 
 _BESIDE_SCORES = (
-    Column("p_value", "p", ".2g"),
+    Column("p_value", "p", "p"),
     Column("fit_seconds", "fit", "seconds"),
     Column("predict_seconds", "predict", "seconds"),
     Column("search_seconds", "search", "seconds", shown=False),

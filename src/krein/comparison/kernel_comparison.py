@@ -9,9 +9,9 @@ from typing import Any
 
 from krein.comparison.comparison import Comparison
 from krein.comparison.recommendation import Recommendation
-from krein.comparison.significance import LEVEL, holm
+from krein.comparison.significance import holm
 from krein.comparison.text_table import LONGEST_REPR, aligned, shorten
-from krein.verdicts.reasons import OtherKernel, Verdict
+from krein.verdicts.reasons import LEVEL, OtherKernel, Verdict
 from krein.words import import_optional
 
 

@@ -19,9 +19,10 @@ from typing import Any
 
 from krein.arrays import Array
 from krein.comparison.contenders import CONTENDERS, TASKS
-from krein.comparison.significance import LEVEL, beats, holm
+from krein.comparison.significance import beats, holm
 from krein.verdicts import sentences
 from krein.verdicts.reasons import (
+    LEVEL,
     USELESS,
     Baseline,
     Fix,

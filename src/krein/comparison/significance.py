@@ -15,7 +15,6 @@ from scipy.stats import t as student
 
 from krein.arrays import Array
 
-LEVEL = 0.05  # p-value up to which two contenders are told apart
 FEWEST_SPLITS = 5  # with fewer no p-value over splits can be small
 _OVERLAP = 1.25  # see `item_test`
 _OVERLAP_OF_RATES = 1.0 / 3.0  # see `rate_interval`

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TypeAlias
 
+LEVEL = 0.05  # p-value up to which two contenders are told apart
+
 
 class Verdict(StrEnum):
     """What the scores say about the recommended contender."""

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 from krein.verdicts.reasons import (
+    LEVEL,
     Baseline,
     Fix,
     Higher,
@@ -258,7 +259,7 @@ def _free(baseline: Baseline) -> dict[str, str]:
         "free_name": baseline.name,
         "free_answer": _FREE_ANSWERS.get(baseline.name, baseline.name),
         "free": _score(baseline.mean),
-        "p": "" if baseline.p_value is None else _p(baseline.p_value),
+        "p": "" if baseline.p_value is None else p_value_in_words(baseline.p_value),
     }
 
 
@@ -290,7 +291,7 @@ def _about_higher(higher: Higher | None, name: Name) -> list[str]:
         key,
         name=name(higher.contender),
         mean=_score(higher.mean),
-        p=_p(higher.p_value),
+        p=p_value_in_words(higher.p_value),
         number=higher.number,
     )
     return [sentence]
@@ -303,7 +304,7 @@ def _about_fix(fix: SpectrumFix, name: Name) -> str:
         raw=name(fix.raw) if fix.raw else "",
         fixed=name(fix.fixed) if fix.fixed else "",
         gain=_score(abs(fix.gain)),
-        p=_p(fix.p_value),
+        p=p_value_in_words(fix.p_value),
     )
 
 
@@ -315,9 +316,14 @@ def about_kernels(
     if standing is None:
         raise ValueError("a recommendation has to have a Standing among its reasons")
     others = [
-        say("kernel, other", kernel=o.kernel, mean=_score(o.mean), p=_p(o.p_value))
-        for o in reasons
-        if isinstance(o, OtherKernel)
+        say(
+            "kernel, other",
+            kernel=reason.kernel,
+            mean=_score(reason.mean),
+            p=p_value_in_words(reason.p_value),
+        )
+        for reason in reasons
+        if isinstance(reason, OtherKernel)
     ]
     sentence = say(
         "kernel",
@@ -401,5 +407,9 @@ def _score(value: float) -> str:
     return f"{value:.3f}"
 
 
-def _p(value: float) -> str:
-    return f"{value:.2g}"
+def p_value_in_words(value: float) -> str:
+    """Two digits of a p-value, or as many as show that it is above the level."""
+    digits = 2
+    while value > LEVEL >= float(f"{value:.{digits}g}"):
+        digits += 1
+    return f"{value:.{digits}g}"
