@@ -136,8 +136,9 @@ def _alignment_scores(
     K = distances.fill_pairs(first, second, lambda i, k: scores(first[i], second[k:]))
     if not normalize:
         return K
-    own = ([scores(x, [x]) for x in part] for part in (first, second))
-    return distances.normalize_scores(K, *map(np.ravel, own))
+    own_first = np.ravel([scores(x, [x]) for x in first])
+    own_second = np.ravel([scores(x, [x]) for x in second])
+    return distances.normalize_scores(K, own_first, own_second)
 
 
 _FACTS: dict[str, Any] = {

@@ -103,10 +103,13 @@ def check_both(X: Any, Y: Any, check: Callable, size: Any = None) -> tuple[list,
     """
     first = check_each(check, X, "X")
     second = first if same_items(X, Y) else check_each(check, Y, "Y")
-    sizes = set() if size is None else {size(item) for item in (*first, *second)}
+    if size is None:
+        return first, second
+    sizes = {size(item) for item in (*first, *second)}
     if len(sizes) > 1:
-        found = f"got {sorted(sizes)[:3]}"
-        raise ValueError(f"items must have one shape (series: channels), {found}")
+        raise ValueError(
+            f"items must have one shape (series: channels), got {sorted(sizes)[:3]}"
+        )
     return first, second
 
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import ceil
+from typing import Any
 
 import numpy as np
 
@@ -250,14 +251,15 @@ def elastic_distances(
     if X is Y:
         rows, columns = np.triu_indices(len(X), k=1)
     else:
-        rows, columns = (index.ravel() for index in np.indices((len(X), len(Y))))
+        rows, columns = np.indices((len(X), len(Y))).reshape(2, -1)
     D = np.zeros((len(X), len(Y)))
     if rows.size == 0:
         return D
     all_X = _stack(X)
     all_Y = _stack(Y)
-    sizes = [np.array([item.shape[1] for item in part]) for part in (X, Y)]
-    lengths = np.stack([sizes[0][rows], sizes[1][columns]])
+    lengths_X = np.array([item.shape[1] for item in X])
+    lengths_Y = np.array([item.shape[1] for item in Y])
+    lengths = np.stack([lengths_X[rows], lengths_Y[columns]])
     band = _band(lengths, window(lengths.max(axis=0)))
     by_channel = getattr(make_costs, "func", make_costs) is msm_costs
     for batch in _batches(lengths, band):
@@ -267,7 +269,9 @@ def elastic_distances(
         A = np.take(all_X[:, : own[0].max()], i, axis=2)
         B = np.take(all_Y[:, : own[1].max()], j, axis=2)
         allowed = Band(band.below[batch], band.above[batch])
-        parts = [slice(k, k + 1) for k in range(A.shape[0])] if by_channel else [...]
+        parts: list[Any] = [...]
+        if by_channel:
+            parts = [slice(k, k + 1) for k in range(A.shape[0])]
         D[i, j] = sum(
             _batch_distances(make_costs(A[part], B[part]), own, allowed)
             for part in parts

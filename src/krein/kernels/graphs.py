@@ -264,5 +264,6 @@ def optimal_assignment_kernel(
     K = distances.each_pair(A, B, score)
     if not normalize:
         return K
-    own = [np.array([score(g, g) for g in part]) for part in (A, B)]
-    return distances.normalize_scores(K, *own)
+    own_A = np.array([score(g, g) for g in A])
+    own_B = np.array([score(g, g) for g in B])
+    return distances.normalize_scores(K, own_A, own_B)

@@ -340,19 +340,21 @@ class Kernel:
             self.__init__(name)  # type: ignore[misc]
         known = ", ".join(self.facts.parameters) or "none"
         for parameter in params.keys() - self.facts.parameters.keys():
-            unknown = f"kernel {self.name!r} has no parameter {parameter!r}"
-            raise ValueError(f"{unknown}; it has {known}")
+            raise ValueError(
+                f"kernel {self.name!r} has no parameter {parameter!r}; it has {known}"
+            )
         self.params.update(params)
         return self
 
     def _unsettled(self) -> dict[str, str]:
         """Parameters whose word stands for something that depends on data."""
-        return {
-            parameter: value
-            for parameter, rules in self.facts.resolve.items()
-            for value in [self.params.get(parameter, self.facts.parameters[parameter])]
-            if isinstance(value, str) and value in rules
-        }
+        settings = {**self.facts.parameters, **self.params}
+        unsettled = {}
+        for parameter, rules in self.facts.resolve.items():
+            value = settings[parameter]
+            if isinstance(value, str) and value in rules:
+                unsettled[parameter] = value
+        return unsettled
 
     def fit(self, X: Any, only: Collection[str] | None = None) -> Kernel:
         """Return a copy whose data-dependent settings are settled on X.

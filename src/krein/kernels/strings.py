@@ -35,8 +35,9 @@ def _all_pairs(scorer: str, X: Any, Y: Any) -> tuple[np.ndarray, ...]:
     function = getattr(getattr(library.distance, algorithm), score)
     # workers=2 would do nothing for the scorers that hold the interpreter lock.
     scores = library.process.cdist(first, second, scorer=function, dtype=np.float64)
-    lengths = (np.array([len(x) for x in part], float) for part in (first, second))
-    return scores, *lengths
+    rows = np.array([len(x) for x in first], dtype=float)
+    columns = np.array([len(x) for x in second], dtype=float)
+    return scores, rows, columns
 
 
 def _edit_distances(scorer: str, X: Any, Y: Any, normalize: bool) -> np.ndarray:

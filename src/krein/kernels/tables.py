@@ -72,10 +72,13 @@ def _cell(value: Any) -> float | bool | str | None:
 
 def _column_ranges(rows: list[Row]) -> Ranges:
     """Largest minus smallest number of each column; None for categories."""
-    columns = zip(*rows, strict=True)
-    known = [[x for x in column if x is not None] for column in columns]
-    numbers = [c if all(type(x) is float for x in c) else [] for c in known]
-    return tuple(max(values) - min(values) if values else None for values in numbers)
+    return tuple(_range_of(column) for column in zip(*rows, strict=True))
+
+
+def _range_of(column: Sequence) -> float | None:
+    values = [value for value in column if value is not None]
+    numbers = all(type(value) is float for value in values)
+    return max(values) - min(values) if values and numbers else None
 
 
 def warn_of_identifiers(columns: Mapping[Any, Sequence]) -> None:
@@ -135,7 +138,8 @@ def _as_text(value: Any) -> str | None:
 
 def _check_columns(X: Any, Y: Any, rows: list[Row], columns: list[Row]) -> None:
     """Refuse tables whose columns are not the same."""
-    first, second = (list(getattr(table, "columns", [])) for table in (X, Y))
+    first = list(getattr(X, "columns", []))
+    second = list(getattr(Y, "columns", []))
     if len(rows[0]) != len(columns[0]) or (first and second and first != second):
         raise ValueError(
             "X and Y must have the same columns, in the same order; X has "

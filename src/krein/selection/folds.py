@@ -86,9 +86,12 @@ def inner_folds(
     n_folds = min(FOLDS, int(_members(part, some)[np.unique(part)].min()))
     folds = stratified_folds(part, n_folds, rng, some)
     single = np.flatnonzero(rare[codes])
-    folds = [(np.sort(np.append(often[a], single)), often[b]) for a, b in folds]
     n_classes = np.unique(codes).size
-    complete = [fold for fold in folds if np.unique(codes[fold[0]]).size == n_classes]
+    complete = []
+    for some_train, some_test in folds:
+        train = np.sort(np.append(often[some_train], single))
+        if np.unique(codes[train]).size == n_classes:
+            complete.append((train, often[some_test]))
     if not complete:
         raise ValueError(
             f"{needed_for}: no inner fold has training items of every class; use fewer "

@@ -26,6 +26,7 @@ from krein.sklearn_internals import says_one_class
 from krein.training import Classes, as_labels, ravel_rows
 
 LOG_LOSS = "neg_log_loss"
+_SPLIT = "split{}_test_score"  # name of a column, as GridSearchCV has it
 
 
 def setting_scores(
@@ -218,7 +219,8 @@ def score(name: str, y: Array, predicted: Array, values: Array, proba: Any) -> f
     if name == "accuracy":
         return float(np.mean(y == predicted))
     if name == "balanced_accuracy":
-        return float(np.mean([np.mean(predicted[y == k] == k) for k in np.unique(y)]))
+        recalls = [np.mean(predicted[y == k] == k) for k in np.unique(y)]
+        return float(np.mean(recalls))
     if name == "neg_log_loss":
         return -float(np.mean(log_losses(y, proba)))
     if name == "roc_auc":
@@ -263,18 +265,17 @@ def cv_results(grid: Sequence[Candidate], scores: Array) -> dict[str, Any]:
     filled = np.where(np.isnan(mean), -np.inf, mean)
     scale = float(np.abs(mean[np.isfinite(mean)]).max(initial=0.0)) or 1.0
     rounded = np.round(filled / scale, 12)
-    columns = {
-        f"param_{name}": np.array([candidate.get(name) for candidate in grid])
-        for name in (grid[0] if grid else {})
-    }
-    return {
-        "params": [dict(candidate) for candidate in grid],
-        **columns,
-        **{f"split{f}_test_score": scores[:, f] for f in range(scores.shape[1])},
-        "mean_test_score": mean,
-        "std_test_score": np.array([np.std(row) for row in scores]),
-        "rank_test_score": 1 + np.array([int(np.sum(rounded > m)) for m in rounded]),
-    }
+    table: dict[str, Any] = {"params": [dict(candidate) for candidate in grid]}
+    for name in grid[0] if grid else ():
+        values = [candidate.get(name) for candidate in grid]
+        table[f"param_{name}"] = np.array(values)
+    for f in range(scores.shape[1]):
+        table[_SPLIT.format(f)] = scores[:, f]
+    table["mean_test_score"] = mean
+    table["std_test_score"] = np.array([np.std(row) for row in scores])
+    better = [int(np.sum(rounded > score)) for score in rounded]
+    table["rank_test_score"] = 1 + np.array(better)
+    return table
 
 
 def _mean(scores: Array) -> float:
@@ -293,5 +294,7 @@ SEARCHED = Fitted.state(
 def split_scores(model: Any) -> Array:
     """Scores (n_candidates, n_folds) from the table of a search."""
     table = model.cv_results_
-    folds = sum(name.endswith("_test_score") and "split" in name for name in table)
-    return np.column_stack([table[f"split{f}_test_score"] for f in range(folds)])
+    columns: list[Array] = []
+    while (name := _SPLIT.format(len(columns))) in table:
+        columns.append(table[name])
+    return np.column_stack(columns)

@@ -30,7 +30,7 @@ Candidate = dict[str, Any]
 Score = Callable[[Array, np.ndarray], float]
 
 # C of support vector machines on a kernel whose mean diagonal entry is one.
-CS = tuple(float(c) for c in 10.0 ** np.array([-1.0, -0.25, 0.5, 1.25, 2.0, 2.75]))
+CS = tuple(float(10.0**power) for power in (-1.0, -0.25, 0.5, 1.25, 2.0, 2.75))
 
 RANKED = 1e-4  # gap or residual of candidates that are only put into an order
 
@@ -75,6 +75,11 @@ class FoldValues:
         """Test samples of each fold."""
         return [test for _, test in self.folds]
 
+    @property
+    def n_candidates(self) -> int:
+        """Number of candidates."""
+        return len(self.values[0]) if self.values else 0
+
     def stacked(self) -> list[Array]:
         """Values (n_candidates, n_test, n_rows) of each fold; none may be missing."""
         return [np.stack(path) for path in self.values]  # type: ignore[arg-type]
@@ -87,12 +92,12 @@ class FoldValues:
         score : callable
             ``score(values, test)``, larger is better.
         """
-        return np.array(
-            [
-                [np.nan if v is None else score(v, test) for v in path]
-                for test, path in zip(self.tests, self.values, strict=True)
-            ]
-        ).T
+        scores = np.full((len(self.values), self.n_candidates), np.nan)
+        for f, (test, path) in enumerate(zip(self.tests, self.values, strict=True)):
+            for c, values in enumerate(path):
+                if values is not None:
+                    scores[f, c] = score(values, test)
+        return scores.T
 
     def of(self, candidate: int, size: int, n_rows: int) -> Array:
         """Values (size, n_rows) of one candidate, each by a fit without the sample.
@@ -143,12 +148,14 @@ def held_out(
 ) -> list[Array | None]:
     """Decision values of a fold's test samples per candidate; None: it diverged."""
     path = model.fit_path(training.subset(train), target.subset(train), grid)
-    return [
-        None
-        if fitted.diverged
-        else model.candidate(c).held_values(fitted, training, test, train)
-        for c, fitted in zip(grid, path, strict=True)
-    ]
+    values: list[Array | None] = []
+    for params, fitted in zip(grid, path, strict=True):
+        if fitted.diverged:
+            values.append(None)
+            continue
+        candidate = model.candidate(params)
+        values.append(candidate.held_values(fitted, training, test, train))
+    return values
 
 
 def along(

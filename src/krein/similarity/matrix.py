@@ -109,9 +109,12 @@ class Matrix(ABC):
         if record.needs == "smallest":
             shift = -self.lowest_eigenvalue(weight)
             return FixedKernel(
-                self, shift=shift, weight=weight, psd=bool(record.psd),
+                self,
+                shift=shift,
+                weight=weight,
+                psd=bool(record.psd),
                 spread=self._rounding_of_shift(shift, weight),
-            )  # fmt: skip
+            )
         return by_spectrum(self, record, self.spectrum(weight), t)
 
     def flipped(

@@ -291,20 +291,32 @@ def by_spectrum(
     values = spectrum.eigenvalues
     target, gain = record.apply(values, spectrum.tolerance, t)
     if record.new_rows == "raw" and record.needs != "spectrum":
-        shift = max(0.0, -float(values[0])) if record.needs == "smallest" else 0.0
-        norm = float(np.abs(values).max(initial=0.0)) if shift else 0.0
+        shift = 0.0
+        norm = 0.0
+        if record.needs == "smallest" and values[0] < 0.0:
+            shift = -float(values[0])
+            norm = float(np.abs(values).max())
         return FixedKernel(
-            source, shift=shift, weight=weight, psd=bool(record.psd),
+            source,
+            shift=shift,
+            weight=weight,
+            psd=bool(record.psd),
             spread=rounding_of_eigenvalues(norm, spectrum.n),
-        )  # fmt: skip
+        )
     base, added = _most_of_it(spectrum, target)
     psd = bool(target.min(initial=0.0) >= 0.0)
     keep = 1.0 if record.new_rows == "raw" else 0.0
     return FixedKernel(
-        source, base, keep=keep, vectors=spectrum.eigenvectors, added=added,
-        gain=gain - keep, weight=weight, psd=psd,
+        source,
+        base,
+        keep=keep,
+        vectors=spectrum.eigenvectors,
+        added=added,
+        gain=gain - keep,
+        weight=weight,
+        psd=psd,
         spread=rounding_of_targets(record, spectrum, added, t, base),
-    )  # fmt: skip
+    )
 
 
 def rounding_of_eigenvalues(norm: float, n: int) -> float:
@@ -330,7 +342,9 @@ def rounding_of_targets(
     for moved in (values - step, values, values + step):
         exact = record.target(moved, 0.0, t) - base * moved
         off = max(off, float(np.abs(exact - added).max(initial=0.0)))
-    return off / float(np.sqrt(max(spectrum.n, 1))) if np.isfinite(off) else 0.0
+    if not np.isfinite(off):
+        return 0.0
+    return off / float(np.sqrt(max(spectrum.n, 1)))
 
 
 def _most_of_it(spectrum: Spectrum, target: Array) -> tuple[float, Array]:

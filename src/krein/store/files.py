@@ -133,9 +133,7 @@ def written_together(
     list of Path
         Where to write. What is not written there is not created.
     """
-    real = [
-        Path(os.path.realpath(path)) if path.is_symlink() else path for path in paths
-    ]
+    real = [_followed(path) for path in paths]
     if len(set(real)) < len(real):
         raise ValueError(
             f"one file is named twice among {[str(path) for path in paths]}; one each"
@@ -161,6 +159,10 @@ def written_together(
     finally:
         for place in places:
             place.unlink(missing_ok=True)
+
+
+def _followed(path: Path) -> Path:
+    return Path(os.path.realpath(path)) if path.is_symlink() else path
 
 
 def replace_file(path: Path, *content: bytes | memoryview) -> None:

@@ -126,10 +126,13 @@ class _Digest:
             return about
         if isinstance(value, FunctionType):
             return about + _read_by(value)
-        parts = (getattr(part, "fget", part) for part in vars(value).values())
-        parts = (getattr(part, "__func__", part) for part in parts)
-        kinds = (FunctionType, *_PLAIN)
-        return [*about, *value.__bases__, *(p for p in parts if isinstance(p, kinds))]
+        about += value.__bases__
+        for part in vars(value).values():
+            part = getattr(part, "fget", part)  # of a property
+            part = getattr(part, "__func__", part)  # of a class method
+            if isinstance(part, (FunctionType, *_PLAIN)):
+                about.append(part)
+        return about
 
 
 def _source(module: ModuleType | None) -> tuple[bool, str | bytes]:
@@ -158,8 +161,11 @@ def _read_by(function: FunctionType) -> list[Any]:
     empty = CellType()
     cells = [c.cell_contents for c in function.__closure__ or () if c != empty]
     names = _names(function.__code__) & function.__globals__.keys()
-    read = [(name, function.__globals__[name]) for name in sorted(names)]
-    read = [(name, part) for name, part in read if not isinstance(part, _RESOURCES)]
+    read = []
+    for name in sorted(names):
+        part = function.__globals__[name]
+        if not isinstance(part, _RESOURCES):
+            read.append((name, part))
     defaults = [function.__defaults__, function.__kwdefaults__]
     return [function.__code__, defaults, cells, read]
 
