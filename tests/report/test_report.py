@@ -25,8 +25,7 @@ from krein.report.data import Case, headline, mistakes
 from krein.report.heat_map import heat_chart, heat_map, heat_png
 from krein.report.page import words
 from krein.report.render import render
-from krein.report.section import classes_in_words
-from krein.report.tables import score_table
+from krein.report.section import classes_in_words, score_table
 from krein.spectrum.decomposition import Spectrum
 from krein.words import seconds_in_words
 from tests.report.conftest import HOSTILE

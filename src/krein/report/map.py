@@ -7,7 +7,7 @@ from typing import Any
 
 from krein.report.charts import legend, scatter, spectrum_chart
 from krein.report.page import fill, page, words
-from krein.report.tables import facts_rows
+from krein.report.section import facts_rows
 
 
 def render_map(found: dict[str, Any]) -> str:
