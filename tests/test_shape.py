@@ -1,8 +1,12 @@
 """The shape of the code: no cycles, short functions, no kinds of matrix in models."""
 
 import ast
+import inspect
 import re
 from pathlib import Path
+
+import krein
+from krein import published
 
 SOURCE = Path(__file__).parents[1] / "src" / "krein"
 
@@ -66,3 +70,41 @@ def test_methods_are_not_compared_by_name():
         for path in (SOURCE / room).glob("*.py"):
             if path.name not in allowed:
                 assert not compares.search(path.read_text()), path.name
+
+
+def is_error(public):
+    return inspect.isclass(public) and issubclass(public, Exception)
+
+
+def public_callables():
+    """Public functions and classes, and the methods of these."""
+    for room in (krein, published):
+        for name in room.__all__:
+            public = getattr(room, name)
+            if not callable(public) or is_error(public):
+                continue
+            yield name, public
+            methods = vars(public) if inspect.isclass(public) else {}
+            for method in methods:
+                function = getattr(public, method)
+                if inspect.isroutine(function) and not method.startswith("_"):
+                    yield f"{name}.{method}", function
+
+
+# Parameters of another function, named by the user: of a kernel, of an estimator.
+FORWARDING = {"Kernel", "Kernel.set_params", "CPDSVC.path"}
+# Facts of a step, which differ from solver to solver.
+FORWARDING |= {"History.record"}
+
+
+def test_public_functions_name_their_parameters():
+    """Completion and `help` show what can be given; nothing hides behind ``**``."""
+    hidden = {
+        name
+        for name, function in public_callables()
+        if any(
+            parameter.kind is inspect.Parameter.VAR_KEYWORD
+            for parameter in inspect.signature(function).parameters.values()
+        )
+    }
+    assert hidden == FORWARDING

@@ -176,7 +176,7 @@ class Result:
     history: History = field(default_factory=History)
     info: dict[str, Any] = field(default_factory=dict)
 
-    def certified(self, certificate: Certificate, tol: float, **changes: Any) -> Result:
+    def certified(self, certificate: Certificate, tol: float) -> Result:
         """Return it with another certificate, which may be above the tolerance.
 
         The difference is rounding that the solver did not count: then the status of a
@@ -188,8 +188,6 @@ class Result:
             Of the same point, with more counted.
         tol : float
             Largest relative value that counts as converged.
-        **changes
-            Other fields to replace.
         """
         status = self.status
         before = self.certificate.relative
@@ -199,7 +197,7 @@ class Result:
             certificate = replace(certificate, rounding=rounding)
         if status == "converged" and not certificate.relative <= tol:
             status = "stalled"
-        return replace(self, certificate=certificate, status=status, **changes)
+        return replace(self, certificate=certificate, status=status)
 
     def is_solved_to_rounding(self, tol: float) -> bool:
         """Whether only counted rounding errors keep the certificate above `tol`."""

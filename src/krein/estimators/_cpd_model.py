@@ -386,4 +386,5 @@ def _on_raw_kernel(
         excess, off = space.free.excess(c if dual is None else dual)
         least -= 2.0 * problem.lam * float(abs(p @ excess) + np.abs(p) @ off)
     bound = max(least, 0.0) - spread
-    return result.certified(problem.certificate(value, bound), tol, value=value)
+    counted = result.certified(problem.certificate(value, bound), tol)
+    return replace(counted, value=value)

@@ -7,7 +7,7 @@ as it is (difference-of-convex algorithms).
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import KW_ONLY
+from dataclasses import KW_ONLY, replace
 from numbers import Integral, Real
 from typing import Any
 
@@ -249,7 +249,8 @@ class DCSVC(KernelClassifier):
         outputs, error = product_and_error(K, coef)
         worst = domain.violation(a, 1.0 - y * outputs) + 2.0 * float(error.max())
         counted = Certificate("stationarity", worst, worst)
-        result = result.certified(counted, self.tol, n_iter=before + result.n_iter)
+        n_iter = before + result.n_iter
+        result = replace(result.certified(counted, self.tol), n_iter=n_iter)
         return Row(coef, domain.intercept(a, outputs), result, a)
 
     def _complaints(self, results: Sequence[Result]) -> list[str]:

@@ -192,8 +192,11 @@ def as_printed(
     result = algorithm_1(matrices, max_iter=max_iter, recurse=not b_beta)
     c = result.x
     b = result.info["beta"]
-    info = {"c": c, "b": b, "image": K @ c}
-    return result.certified(result.certificate, tol, x=np.append(c, b), info=info)
+    return replace(
+        result.certified(result.certificate, tol),
+        x=np.append(c, b),
+        info={"c": c, "b": b, "image": K @ c},
+    )
 
 
 Point = tuple[Array, Array]
@@ -266,11 +269,18 @@ def _first_violators(problem: CPDMatrices, recurse: bool) -> np.ndarray:
     return np.flatnonzero(half.x)
 
 
-def _iterate(problem: CPDMatrices, point: Point, bound: float, **how: Any) -> Iterate:
+def _iterate(
+    problem: CPDMatrices,
+    point: Point,
+    bound: float,
+    stop: Literal["converged", "diverged"] | None = None,
+) -> Iterate:
     value = problem.value(*point)
     gap = max(0.0, value - bound) + problem.slip(*point)
     certificate = Certificate("gap", gap, gap / max(value, 1e-300))
-    return Iterate(point[0], value, certificate, bound, info={"beta": point[1]}, **how)
+    return Iterate(
+        point[0], value, certificate, bound, info={"beta": point[1]}, stop=stop
+    )
 
 
 @threads_by_size

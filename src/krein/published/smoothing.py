@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import scipy.linalg
 
@@ -91,9 +93,8 @@ def of_plain_objective(
         "smoothed_value": result.value,
         "smoothed_gap": result.certificate.value,
     }
-    return result.certified(
-        certificate,
-        np.inf if tol is None else tol,
+    return replace(
+        result.certified(certificate, np.inf if tol is None else tol),
         value=problem.constant + rise,
         info={**result.info, **smoothed},
     )
