@@ -87,7 +87,7 @@ def public_callables():
             methods = vars(public) if inspect.isclass(public) else {}
             for method in methods:
                 function = getattr(public, method)
-                if inspect.isroutine(function) and not method.startswith("_"):
+                if callable(function) and not method.startswith("_"):
                     yield f"{name}.{method}", function
 
 
