@@ -152,6 +152,7 @@ RATIOS = [
         "memory of a dense fit",
         r"# n x n arrays beside it",
         3.0,
+        reason="three arrays, and about 25 MB whatever the number of items",
     ),
     *thread_rows("threads", "", fit=1.2, compare=1.1),
     *thread_rows(

@@ -241,7 +241,7 @@ def lowest_eigenvalue(
         A *= root
         A *= root[:, None]
     smallest = scipy.linalg.eigh(
-        A,
+        A.T,  # A in the order of LAPACK, which would copy A otherwise
         eigvals_only=True,
         subset_by_index=[0, 0],
         overwrite_a=True,
