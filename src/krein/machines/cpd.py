@@ -41,6 +41,8 @@ _ROUGH = 1e-2
 # A damped step is taken where it closes this share of the gap of the full one.
 _BETTER = 0.1
 _ROUNDING = 1e-9
+# Coefficients of a step that leave their domain by this share give no useful bound.
+_FAR = 1e-4
 # So many steps in a row without gain end a run: rounding allows no more.
 _IDLE = 5
 # A system may leave this share of `tol` in the objective.
@@ -136,12 +138,20 @@ class CPDProblem:
             a = a - room * share
         return None
 
-    def dual(self, point: Point) -> float:
-        """Lower bound of the optimum from the coefficients of a full step."""
+    def dual(self, point: Point, far: float = np.inf) -> float:
+        """Lower bound of the optimum from the coefficients of a full step.
+
+        Coefficients that have to be moved by more than the share `far` get the bound
+        that holds always: theirs would be poor, and costs a product with K.
+        """
         a = self.feasible(point.c)
         if a is None:
             return 0.0  # every loss is non-negative
-        image = point.image if np.array_equal(a, point.c) else self.K @ a
+        image = point.image
+        if not np.array_equal(a, point.c):
+            if float(np.abs(a - point.c).sum()) > far * float(np.abs(point.c).sum()):
+                return 0.0
+            image = self.K @ a
         return self.loss.conjugate(a, self.lam) - self.lam * float(a @ image)
 
     @cached_property
@@ -214,7 +224,7 @@ def _steps(problem: CPDProblem, point: Point, tol: float) -> Iterator[Iterate]:
             return  # nothing better can be had, and the certificate says so
         left = _FINE * tol * problem.unit(point.value)
         new = _full_step(problem, point, model, left)
-        bound = max(bound, problem.dual(new))
+        bound = max(bound, problem.dual(new, max(_FAR, tol)))
         # A full step that keeps its set is the optimum, to rounding. No other step is:
         # a damped one may keep the set far from it.
         settled = _same_set(problem, new.f, s)
