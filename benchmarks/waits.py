@@ -40,6 +40,7 @@ def kernels_of_classes(n, count):
     kinds = {
         "no bound": (tl1_kernel(X), 10.0),
         "few bounds": (near(0.0011), 10.0),
+        "half on bounds": (near(0.03), 10.0),
         "many bounds": (near(0.3), 0.1),
     }
     return y, kinds

@@ -294,3 +294,60 @@ def test_a_raw_matrix_without_a_diagonal():
         model.fit(K, y, sample_weight=weight)
     assert model.result_.certificate.kind == "stationarity"
     assert np.isfinite(model.dual_coef_).all()
+
+
+# ---------------------------------------------------------------------- many rows
+
+
+def hinges(share, n=300, n_classes=30):
+    """Hats whose radius leaves this share of the pairs, and classes of ten items."""
+    rng = np.random.default_rng(0)
+    y = np.arange(n) % n_classes
+    X = rng.standard_normal((n_classes, 8))[y] + 0.9 * rng.standard_normal((n, 8))
+    D = np.abs(X[:, None] - X[None]).sum(axis=2)
+    return np.maximum(np.quantile(D[np.triu_indices(n, 1)], share) - D, 0.0), y
+
+
+def test_rows_after_the_first_need_no_factor_where_libsvm_reaches_the_tolerance(
+    monkeypatch,
+):
+    K, y = hinges(0.03)
+    polished = []
+    original = libsvm._maximised
+
+    def counting(problem, point, loose):
+        polished.append(loose.size)
+        return original(problem, point, loose)
+
+    monkeypatch.setattr(libsvm, "_maximised", counting)
+    model = SpectrumSVC("clip", C=10.0, tol=1e-3).fit(K, y)
+    few = len(polished)
+    assert few < len(model.result_) / 3
+    assert max(result.certificate.relative for result in model.result_) <= 1e-3
+    polished.clear()
+    monkeypatch.setattr("krein.estimators.spectral.loosely_after", lambda *_: None)
+    wanted = SpectrumSVC("clip", C=10.0, tol=1e-3).fit(K, y)
+    assert len(polished) >= len(model.result_)
+    for one, other in zip(model.result_, wanted.result_, strict=True):
+        assert one.value == pytest.approx(other.value, rel=2e-3)
+
+
+def test_libsvm_is_run_tighter_only_where_that_saves_factors():
+    K, y = hinges(0.05)
+    n, upper = len(y), np.full(len(y), 10.0)
+    signs = np.where(y == 0, 1.0, -1.0)
+    problem = SVMDual.classification(K + 3.0 * np.eye(n), BalancedBox(upper, signs))
+    first, _ = libsvm.solve_dual(problem, tol=1e-3, n_rows=30)
+    gap = first.history["relative"][0]
+    assert gap > 1e-3
+    run = libsvm.loosely_after(first, upper, 1e-3, 30)
+    assert run.tol == pytest.approx(0.5e-3 * 1e-3 / gap)
+    assert run.steps > first.n_iter
+    assert libsvm.loosely_after(first, upper, 2.0 * gap, 30) is None  # it was enough
+    assert libsvm.loosely_after(first, upper, 1e-9, 30) is None  # to rounding
+    # Beyond single precision LIBSVM would not reach it: both sides of the limit.
+    edge = libsvm._TIGHTEST * gap / 0.5e-3
+    assert libsvm.loosely_after(first, upper, 1.1 * edge, 30) is not None
+    assert libsvm.loosely_after(first, upper, 0.9 * edge, 30) is None
+    # One row of few free variables is solved to rounding for less.
+    assert libsvm.loosely_after(first, upper, 1e-3, 1) is None

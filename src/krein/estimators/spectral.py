@@ -18,7 +18,7 @@ from krein.declarations import declares_parameters
 from krein.estimators._tasks import KernelClassifier
 from krein.machines.box import BalancedBox
 from krein.machines.compact_rows import BoxRows
-from krein.machines.libsvm import refuse_options, solve_dual
+from krein.machines.libsvm import loosely_after, refuse_options, solve_dual
 from krein.machines.sparse_svm import sparse_svm_dual, sparse_svm_path
 from krein.machines.svm_dual import SVMDual, svm_path
 from krein.machines.svm_rows import MOST_BOUNDED, rows_with_few_bounds
@@ -87,6 +87,9 @@ def svm_rows(
                 Y = np.column_stack([signs for _, signs in machines])
                 starts = rows_with_few_bounds(trained.kernel(), Y, upper)
             given: dict[str, Any] = {"n_rows": len(machines)}
+            if k > 0 and plain:
+                first = solved[0][0]
+                given["loosely"] = loosely_after(first, upper, tol, len(machines))
             start = starts[k] if len(starts) else None
             if start is not None and _is_inside(start[items], upper[items]):
                 given["start"] = start[items]

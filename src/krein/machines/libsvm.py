@@ -12,7 +12,7 @@ what its certificate says.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -26,6 +26,8 @@ from krein.result import Certificate, History, Result
 
 _CACHE_MB = 250  # all rows of 8000 items
 _STAGES = (1e-3, 1e-6, 1e-9)  # tolerances, in units of the margins
+_TIGHTEST = 1e-7  # LIBSVM keeps kernels in single precision
+_MORE_STEPS = 10  # for one, times those of the first row
 _LEAST_STEPS = 10_000  # of LIBSVM, before another method is tried; n^2 if that is more
 _ROUNDS, _REFINEMENTS = 30, 5  # of the polish
 _AIM = 1e-2  # share of tol at which an interior point is put on its bounds
@@ -42,6 +44,42 @@ def refuse_options(given: dict[str, Any] | None) -> None:
 # --------------------------------------------------------------------------------------
 
 
+@dataclass(frozen=True)
+class Loosely:
+    """How LIBSVM is run on a positive semidefinite kernel, before the polish.
+
+    Attributes
+    ----------
+    tol : float
+        Its tolerance, in units of the margins.
+    steps : int
+        Largest number of steps.
+    """
+
+    tol: float
+    steps: int
+
+
+def loosely_after(
+    first: Result, upper: Array, tol: float, n_rows: int
+) -> Loosely | None:
+    """How LIBSVM is run for further rows on a kernel, as the first one shows.
+
+    Where a polish costs the factor of many free variables, which differ from row to
+    row, a tighter run that reaches `tol` by itself is faster: the gap falls with
+    LIBSVM's tolerance, for two to three times the steps. None where the polish is
+    cheap, where the first run was enough, or where none would be.
+    """
+    gap = float(first.history["relative"][0])
+    free = int(np.sum((first.x > 0.0) & (first.x < upper)))
+    if gap <= tol or tol <= _TO_ROUNDING or _is_cheap(n_rows, free, upper.size):
+        return None
+    tighter = 0.5 * _STAGES[0] * tol / gap
+    if tighter < _TIGHTEST:
+        return None
+    return Loosely(tighter, _MORE_STEPS * first.n_iter + _LEAST_STEPS)
+
+
 def solve_dual(
     problem: SVMDual,
     *,
@@ -49,6 +87,7 @@ def solve_dual(
     max_iter: int = 1_000_000,
     start: Array | None = None,
     n_rows: int = 1,
+    loosely: Loosely | None = None,
 ) -> tuple[Result, float]:
     """Points from better and better methods, until one is at rest to rounding.
 
@@ -67,6 +106,8 @@ def solve_dual(
         it is not used.
     n_rows : int
         Machines that are solved on this kernel.
+    loosely : Loosely, optional
+        How LIBSVM is run first, from `loosely_after` where rows were solved before.
 
     Returns
     -------
@@ -83,7 +124,9 @@ def solve_dual(
     # A gap is relative; a residual is in the units of the problem, as `tol` is.
     goal = tol if problem.psd else tol / height
     enough_for = partial(_is_enough, goal, n_rows)
-    attempts = _attempts(unit, goal, max_iter, given, enough_for)
+    if loosely is None:
+        loosely = Loosely(_STAGES[0], max(_LEAST_STEPS, problem.K.shape[0] ** 2))
+    attempts = _attempts(unit, goal, max_iter, given, enough_for, loosely)
     for point, at_rest, spent in attempts:
         n_iter = spent
         certificate = point.certificate
@@ -112,6 +155,7 @@ def _attempts(
     max_iter: int,
     start: Array | None,
     is_enough: Callable[[SVMPoint, int], bool],
+    loosely: Loosely,
 ) -> Iterator[tuple[SVMPoint, bool, int]]:
     """Yield points, whether active sets found nothing to change, and steps so far."""
     if start is not None:
@@ -122,11 +166,13 @@ def _attempts(
     if unit.domain.balance >= float(unit.domain.upper.sum()):  # one point is feasible
         yield unit.at(unit.domain.upper), True, 0
         return
-    spent, least = 0, max(_LEAST_STEPS, unit.K.shape[0] ** 2)
-    for stage in _STAGES[:1] if unit.psd else _STAGES:
+    spent, least = 0, loosely.steps
+    for stage in (loosely.tol,) if unit.psd else _STAGES:
         a, steps = _loosely(unit, stage, min(max_iter - spent, least))
         spent += steps
-        point, at_rest = _settle(unit, a, max_iter - spent, is_enough)
+        point = unit.at(unit.domain.project(a))
+        yield point, False, spent
+        point, at_rest = _settle(unit, point, max_iter - spent, is_enough)
         yield point, at_rest, spent
         if not unit.psd:
             yield _stationary(unit, point), False, spent
@@ -138,12 +184,14 @@ def _attempts(
         point = unit.at(unit.domain.rebalance(a))
         yield point, False, spent
         if point.certificate.relative <= _AIM * tol:
-            yield *_settle(unit, corner, max_iter - spent, is_enough), spent
+            point = unit.at(unit.domain.project(corner))
+            yield *_settle(unit, point, max_iter - spent, is_enough), spent
         spent += 1
         if spent >= max_iter:
             return
     if corner is not None:
-        yield *_settle(unit, corner, max_iter - spent, is_enough), spent
+        point = unit.at(unit.domain.project(corner))
+        yield *_settle(unit, point, max_iter - spent, is_enough), spent
 
 
 def _result(
@@ -210,19 +258,30 @@ def _is_enough(tol: float, n_rows: int, point: SVMPoint, loose: int) -> bool:
     """Whether a point within `tol` is left as it is, not solved to rounding.
 
     Solving to rounding makes results independent of the order of the samples. It is
-    done where `tol` asks for it, and where all rows together cost milliseconds or less
-    than a tenth of an eigendecomposition, about 9 n^3 operations.
+    done where `tol` asks for it, and where it is cheap.
     """
-    cheap = n_rows * loose**3 <= max(0.1 * point.v.size**3, 1e7)
-    return tol > _TO_ROUNDING and point.certificate.relative <= tol and not cheap
+    if tol <= _TO_ROUNDING or point.certificate.relative > tol:
+        return False
+    return not _is_cheap(n_rows, loose, point.v.size)
+
+
+def _is_cheap(n_rows: int, loose: int, n: int) -> bool:
+    """Whether all rows are solved to rounding in milliseconds, or in a small part.
+
+    That is a tenth of an eigendecomposition, about 9 n^3 operations.
+    """
+    return n_rows * loose**3 <= max(0.1 * n**3, 1e7)
 
 
 def _settle(
-    problem: SVMDual, a: Array, rounds: int, is_enough: Callable[[SVMPoint, int], bool]
+    problem: SVMDual,
+    point: SVMPoint,
+    rounds: int,
+    is_enough: Callable[[SVMPoint, int], bool],
 ) -> tuple[SVMPoint, bool]:
     """Move the free variables, and those on the wrong bound, until all are at rest."""
     domain, upper = problem.domain, problem.domain.upper
-    point = best = problem.at(domain.project(a))
+    best = point
     for _ in range(min(rounds, _ROUNDS)):
         wants = _restless(problem, point)
         if not wants.any():

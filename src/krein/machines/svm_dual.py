@@ -162,7 +162,7 @@ class SVMDual:
             height.
         """
         domain = self.domain
-        top = max(self.K.max(), -self.K.min()) if self.K.size else 0.0
+        top = self._largest()
         width = power_of_two(float(top))
         width = 1.0 if 0.25 <= width <= 16.0 else width
         if self.margin.any():
@@ -184,6 +184,12 @@ class SVMDual:
         if self.noise is not None:
             unit = replace(unit, noise=self.noise / np.sqrt(width))
         return unit, size, height
+
+    def _largest(self) -> float:
+        """Largest |K|, on the diagonal of a positive semidefinite matrix."""
+        if self.psd:
+            return float(np.abs(np.diagonal(self.K)).max(initial=0.0))
+        return max(float(self.K.max()), -float(self.K.min())) if self.K.size else 0.0
 
     # ------------------------------------------------------------------ points
 
