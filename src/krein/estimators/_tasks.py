@@ -215,6 +215,9 @@ class KernelClassifier(ClassifierMixin, PredictionSets, KernelModel):
     def predict_proba(self, X: Any) -> Array:
         """Class probabilities: a sigmoid of the scores, fitted out of fold.
 
+        With three or more classes one sigmoid a class, divided by their sum, with
+        a temperature that is fitted out of fold as well.
+
         Parameters
         ----------
         X : array-like of shape (n_new, n_train) or items as in fit
