@@ -15,7 +15,7 @@ from krein import (
     sigmoid_kernel,
     tl1_kernel,
 )
-from krein.estimators.ridge import GaussianProcess
+from krein.machines.gaussian_process import GaussianProcess
 
 METHODS = ("stabilised", "none", "clip", "flip", "shift")
 
