@@ -427,6 +427,8 @@ def refuse_missing_targets(y: Any) -> None:
     values = np.asarray(y, dtype=object if isinstance(y, list | tuple) else None)
     if values.dtype.kind not in "fO":
         return
+    if values.dtype.kind == "f" and not np.isnan(values).any():
+        return
     for i, value in enumerate(values.ravel()):
         if is_missing(value):
             raise ValueError(
