@@ -1,6 +1,6 @@
 """Fewer similarities per prediction: what `sparsify` saves and costs.
 
-    python benchmarks/sparse.py [--splits 10] [--seed 0] [--fewer 5]
+    python benchmarks/sparse_expansions.py [--splits 10] [--seed 0] [--fewer 5]
 
 Krein SVMs on kernels of time warping and of alignments, C chosen by cross-validation
 inside each training part; losses with their standard error over the splits. Data come
