@@ -98,6 +98,12 @@ def test_public_names_exist(name):
     assert public.__doc__
 
 
+@pytest.mark.parametrize("module", [krein, krein.published])
+def test_completion_offers_public_names_alone(module):
+    offered = {name for name in dir(module) if not name.startswith("__")}
+    assert offered - {"published"} == set(module.__all__)
+
+
 def test_unknown_names_are_attribute_errors():
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
         _ = krein.nothing

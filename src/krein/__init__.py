@@ -85,4 +85,6 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_WHERE, "published"})
+    # Without what this module imports for itself, which completion would offer.
+    own = {name for name in globals() if name.startswith("__")}
+    return sorted({*own, *_WHERE, "published"})

@@ -51,3 +51,7 @@ __all__ = [
     "tdca",
     "walder_algorithm_1",
 ]
+
+
+def __dir__() -> list[str]:
+    return sorted({*(name for name in globals() if name.startswith("__")), *__all__})
