@@ -5,7 +5,7 @@
 
 runs the script of this folder and writes what it printed to
 benchmarks/recorded/<name>.txt, with the command in the first line. The numbers of the
-documentation are looked up there by tests/test_figures.py.
+documentation are looked up there by tests/test_numbers.py.
 """
 
 from __future__ import annotations

@@ -112,7 +112,10 @@ FIGURES = [
     Figure("thin-plate SVM, nested cross-validation", "cpd.py", "nested --splits 1"),
     Figure("thin-plate SVM, USPS digits", "cpd.py", "usps --alphas 2", one_thread=None),
     Figure(
-        "fewer similarities per prediction", "sparse.py", "--splits 10", one_thread=None
+        "fewer similarities per prediction",
+        "sparse_expansions.py",
+        "--splits 10",
+        one_thread=None,
     ),
     Figure(
         "what one eigh is made of", "eigh.py", "cost --n 1000 3000", one_thread=None

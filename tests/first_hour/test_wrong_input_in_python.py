@@ -51,7 +51,7 @@ def test_a_negative_score_keeps_its_sign_in_words(frame, rng):
     found = compare(K.to_numpy(), target, methods=["average", "neighbors"], cv=3)
     mean = found.mean(found.recommendation.method)
     assert mean < 0.0
-    assert f"mean R² {mean:.3f}" in found.recommendation.text
+    assert f"has a mean R² of {mean:.3f} over" in found.recommendation.text
 
 
 def test_frames_of_the_same_names_need_no_question_about_the_order(frame, rng):
