@@ -271,13 +271,23 @@ class IndefiniteLogistic:
         return 0.25 if self.n_columns == 1 else 0.5
 
     def rounding(self, A: Array) -> float:
-        """What rounding of K A may add to the stationarity residual.
+        """What rounding of K A may add to the stationarity residual."""
+        return self._slope * float(np.max(self._image_error(A))) + _EPS
 
-        Of a matrix that can only be multiplied no more is known than the scores' own.
+    def dual_rounding(self, point: Point) -> float:
+        """What rounding may change the dual of a point by."""
+        sizes = np.abs(point.coef)
+        terms = float(np.sum(sizes * np.abs(point.outputs + point.intercept)))
+        return float(np.sum(sizes * self._image_error(point.coef))) + _EPS * terms
+
+    def _image_error(self, A: Array) -> Array:
+        """Bound the rounding of K A.
+
+        Of a matrix that can only be multiplied nothing is known.
         """
         if not (isinstance(self.K, np.ndarray) or hasattr(self.K, "block")):
-            return _EPS
-        return self._slope * float(np.max(product_and_error(self.K, A)[1])) + _EPS
+            return np.zeros_like(A)
+        return product_and_error(self.K, A)[1]
 
 
 # --------------------------------------------------------------------------------------

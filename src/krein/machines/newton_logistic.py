@@ -134,15 +134,21 @@ def _iterate(
 def _line_search(
     problem: IndefiniteLogistic, point: Point, direction: Array, slope: float
 ) -> tuple[Point | None, float]:
-    """Halve until the dual falls enough; near the solution let the defect decide."""
+    """Halve until the dual falls enough; near the solution let the defect decide.
+
+    There the fall is less than the rounding of the dual. That is looked at once the
+    full step did not fall: its bound costs a product.
+    """
     length = 1.0
     rounding = 1e-13 * (1.0 + abs(point.dual))
     defect = float(np.abs(point.defect).max())
-    for _ in range(40):
+    for trial in range(40):
         new = problem.point(point.outputs + length * direction, point.intercept)
         fall = point.dual - new.dual
         if fall >= _ARMIJO * length * slope + rounding:
             return new, length
+        if trial == 0:
+            rounding = max(rounding, problem.dual_rounding(point))
         lost = slope * length <= 1e3 * rounding or abs(fall) <= rounding
         if lost and float(np.abs(new.defect).max()) < 0.9 * defect:
             return new, length
