@@ -44,6 +44,43 @@ def test_columns_that_are_not_there_are_named(write):
         read_items(write("b.csv", "pid,a\nx,1\nx,2\n"), id_column="pid")
 
 
+@pytest.mark.parametrize(
+    ("title", "first", "named"),
+    [
+        ("bird", ("wren", "owl"), True),  # words, each another one
+        ("sample", ("1", "2"), True),  # counted, below a usual title
+        ("Subject", ("17", "4"), True),
+        ("bird", ("1", "2"), False),
+        ("sample", ("1.5", "2.5"), False),
+        ("sample", ("1", "1"), False),
+    ],
+)
+def test_a_first_column_of_names_needs_no_option(write, title, first, named):
+    a, b = first
+    path = write("t.csv", f"{title},size,age,kind\n{a},.1,2,u\n{b},.3,1,v\n")
+    read = read_items(path, label_column="kind")
+    assert read.names == (list(first) if named else None)
+    assert read.columns == ["size", "age"] if named else [title, "size", "age"]
+    assert (f"names from {title!r}" in read.notes[0]) == named
+
+
+def test_words_that_repeat_are_no_names(write):
+    path = write("t.csv", "bird,size,kind\nowl,.1,u\nowl,.3,v\n")
+    with pytest.raises(FormatError, match=r"'owl'.*--drop bird.*--items bird.*gower"):
+        read_items(path, label_column="kind")
+
+
+@pytest.mark.parametrize("title", ["", "Unnamed: 0"])
+def test_the_numbering_of_pandas_is_left_out_beside_a_column_of_names(write, title):
+    text = f"{title},size,pid,kind\n0,.1,p1,u\n1,.3,p2,v\n"
+    read = read_items(write("t.csv", text), label_column="kind", id_column="pid")
+    assert (read.names, read.columns) == (["p1", "p2"], ["size"])
+    assert "the numbering of rows left out" in read.notes[0]
+    counted = text.replace("\n1,", "\n5,")  # no numbering
+    read = read_items(write("u.csv", counted), label_column="kind", id_column="pid")
+    assert len(read.columns) == 2
+
+
 def heights(numbers, words):
     rows = [f"{k},{1.5 + k % 5 / 10}" for k in range(numbers)]
     rows += [f"{numbers + k},tall" for k in range(words)]

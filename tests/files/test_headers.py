@@ -73,3 +73,39 @@ def test_numbers_below_the_title_of_names_are_names(write):
     assert (table.names, table.columns) == (["7", "8"], ["size", "age"])
     twice = read_items(write("c.csv", "id,size,age\n7,.1,2\n7,.3,1\n"))
     assert (twice.names, twice.columns) == (None, ["id", "size", "age"])
+
+
+def spectra(first, rows=3):
+    """Rows of ups and downs below a first row of positions, without any title."""
+    width = len(first.split(","))
+    below = [[f".{(k * (r + 2)) % 7 + 1}" for k in range(width)] for r in range(rows)]
+    return first + "\n" + "\n".join(map(",".join, below)) + "\n"
+
+
+POSITIONS = {
+    "400,405,410,415,420,425,430,435": True,
+    "700,690,680,670,660,650,640,630": True,
+    "100.5,101.2,140,144.9,150,171,180,190.25": True,  # beyond all numbers below
+    "0,1,2,3,4,5,6,7": True,
+    "400,405,410,415,420,425,430": False,  # too few to be sure
+    ".1,.2,.31,.4,.45,.5,.6,.7": False,  # neither even nor beyond
+    "400,405,410,415,420,425,430,430": False,
+}
+
+
+@pytest.mark.parametrize("first", POSITIONS)
+def test_a_bare_row_of_positions_is_a_header(write, first):
+    read = read_items(write("spectra.csv", spectra(first)))
+    titles = first.split(",")
+    assert read.columns == (titles if POSITIONS[first] else None)
+    assert len(read.data) == 3 + (not POSITIONS[first])
+    assert ("is taken for a header" in " ".join(read.notes)) == POSITIONS[first]
+
+
+def test_where_other_rows_rise_too_the_first_is_an_item(write):
+    grown = spectra("1,2,3,4,5,6,7,8") + "2,3,4,5,6,7,8,10\n"
+    assert len(read_items(write("grown.csv", grown)).data) == 5
+    lonely = "1,2,3,4,5,6,7,8\n8,2,3,4,5,6,7,8\n"
+    assert len(read_items(write("two.csv", lonely)).data) == 2
+    new = read_matrix(write("new.csv", spectra("1,2,3,4,5,6,7,8")), mirror=False)
+    assert new.data.shape == (4, 8)  # new items against training items

@@ -36,3 +36,12 @@ def test_what_is_no_pair_is_named(write, row):
     text = HEAD.format("true", "classLabel", "false")
     with pytest.raises(FormatError, match=r"line 6.*(pairs \(time,value\)|number)"):
         read_items(write("a.ts", text + row + "\n"))
+
+
+def test_padding_is_cut_and_gaps_are_named(write):
+    text = HEAD.format("false", "classLabel", "true a b")
+    read = read_items(write("a.ts", text + "1,2,NaN,NaN:a\n1,2,4:b\n"))
+    assert [row.tolist() for row in read.data] == [[1, 2], [1, 2, 4]]
+    for gap in ("1,?,3", "1,NaN,3", "1,2,?"):
+        with pytest.raises(FormatError, match=r"line 6.*a value of the series"):
+            read_items(write("b.ts", text + f"{gap}:a\n1,2,3:b\n"))

@@ -93,3 +93,14 @@ def test_distances_are_not_repaired(run, here):
     ended = run("repair", "D.csv", "-o", "R.csv", code=2)
     assert "holds distances, which are not repaired" in ended.err
     assert not (here / "R.csv").exists()
+
+
+def test_a_condensed_list_in_an_archive_of_arrays(run, here, similarity):
+    D = -np.log(similarity)
+    listed = D[np.triu_indices(N, 1)]
+    np.savez(here / "D.npz", D=listed, y=np.arange(N) % 2)
+    ended = run("inspect", "D.npz", "--kind", "distance")
+    assert f"condensed ones of {N} items" in ended.err
+    assert "--kind distance" in run("inspect", "D.npz", code=2).err
+    np.savez(here / "short.npz", D=listed[:-1])
+    assert "expected one matrix, found D" in run("inspect", "short.npz", code=2).err

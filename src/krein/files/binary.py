@@ -28,7 +28,7 @@ from typing import IO, Any
 import numpy as np
 import scipy.sparse
 
-from krein.arrays import available_memory
+from krein.arrays import available_memory, items_of_condensed
 from krein.files.sources import FormatError, How, Named, TooLargeError, require_room
 
 _MATRIX_KEYS = ("K", "X", "S", "D", "data")
@@ -155,11 +155,13 @@ def read_item_arrays(path: Path, how: How) -> Named:
 def _matrix_among(arrays: dict[str, Any], path: Path, key: str | None) -> Named:
     """Choose the matrix among several arrays, with names and labels beside it."""
     if key is None:
-        numeric = [name for name, array in arrays.items() if _is_matrix(array)]
+        numeric = [name for name, array in arrays.items() if _is_matrix(array)] or [
+            name for name, array in arrays.items() if _is_condensed(name, array)
+        ]
         likely = [name for name in _MATRIX_KEYS if name in numeric] or numeric
         if not likely or (len(likely) > 1 and likely[0] not in _MATRIX_KEYS):
             found = ", ".join(sorted(arrays)) or "nothing"
-            choose = f"found {found}; choose one with key="
+            choose = f"found {found}" + ("; choose one with key=" if likely else "")
             raise FormatError(path, f"expected one matrix, {choose}")
         key = likely[0]
     read = _array_called(key, arrays, path)
@@ -171,6 +173,12 @@ def _matrix_among(arrays: dict[str, Any], path: Path, key: str | None) -> Named:
 
 def _is_matrix(array: Any) -> bool:
     return getattr(array, "ndim", 0) == 2 and array.dtype.kind in "biufc"
+
+
+def _is_condensed(name: str, array: Any) -> bool:
+    """Whether it may be the list of distances that ``pdist`` returns."""
+    in_line = getattr(array, "ndim", 0) == 1 and array.dtype.kind == "f"
+    return in_line and name != "y" and bool(items_of_condensed(array.size))
 
 
 def _array_called(key: str, arrays: dict[str, Any], path: Path) -> Named:

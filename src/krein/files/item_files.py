@@ -18,6 +18,11 @@ from krein.files.sources import FormatError, How, Named, Place, text_lines
 from krein.words import warn_user
 
 _TRUTH = {"true", "false"}
+# Titles of a first column that names the items, where its entries are all different.
+_ITEM_TITLES = frozenset(
+    "sample samples subject patient compound molecule substance specimen no no. nr nr. "
+    "code key identifier".split()
+)
 _NUMBERS_PER_WORD = 4  # from here on words among numbers are taken for mistakes
 _WEIGHT = 5  # a digit and a separator become 8 bytes
 _TITLE = re.compile(r">[ \t]*(\S+).*\n")
@@ -161,7 +166,18 @@ def read_ts(path: Path, how: How | None = None) -> Named:
 
 
 def _plain_numbers(channel: str, place: Place) -> np.ndarray:
-    return _numbers(channel.split(","), place, 1)
+    """Values with commas between them; NaN behind the last one is padding."""
+    fields = [field.strip() for field in channel.split(",")]
+    while len(fields) > 1 and fields[-1].lower() == "nan":
+        fields.pop()
+    gaps = [k for k, field in enumerate(fields, 1) if field.lower() in ("?", "nan")]
+    if gaps:
+        raise place.error(
+            f"expected a number, got {fields[gaps[0] - 1]!r}: a value of the series is "
+            "missing; fill it in first, for example by pandas.DataFrame.interpolate",
+            gaps[0],
+        )
+    return _numbers(fields, place, 1)
 
 
 def _timed_numbers(channel: str, place: Place) -> np.ndarray:
@@ -202,6 +218,9 @@ def read_columns(path: Path, how: How) -> Named:
     if named is not None:
         titles.pop(named, None)
         note += f", names from {header.text(named)!r}" if header.text(named) else ""
+        if _is_row_number(header, rows, titles):
+            titles.pop(0)
+            note += ", the numbering of rows left out"
     columns: list[str] | None = list(titles.values())
     if how.column is not None:
         items: Any = _texts(rows, cells.column_at(header, how.column))
@@ -218,7 +237,7 @@ def read_columns(path: Path, how: How) -> Named:
 def _column_of_names(
     header: Row, rows: list[Row], titles: dict[int, str], how: How
 ) -> int | None:
-    """The column of names: as told, or the first if its title says so."""
+    """The column of names: as told, or the first if its title or its text says so."""
     if how.id_column is not None:
         return cells.column_at(header, how.id_column)
     several = len(header.fields) > 1
@@ -227,8 +246,19 @@ def _column_of_names(
     if not titles[0]:
         return 0
     texts = [row.text(0) for row in rows]
-    is_id = titles[0].lower() in cells.NAME_TITLES and cells.can_be_names(texts)
-    return 0 if is_id else None
+    if not cells.can_be_names(texts):
+        return None
+    if titles[0].lower() in cells.NAME_TITLES | _ITEM_TITLES:
+        return 0
+    # Vectors hold no text: a different word in each row can only be a name.
+    words = how.column is None and not how.mixed and len(titles) > 1
+    return 0 if words and not any(map(cells.is_number_or_missing, texts)) else None
+
+
+def _is_row_number(header: Row, rows: list[Row], titles: dict[int, str]) -> bool:
+    """Whether the first column is what pandas and R write beside the rows."""
+    untitled = 0 in titles and header.text(0).lower() in ("", "unnamed: 0")
+    return untitled and tables.is_numbering([row.text(0) for row in rows])
 
 
 def _names_of(rows: list[Row], place: int, header: Row) -> list[str] | None:
@@ -278,8 +308,11 @@ def _numbers_in(rows: list[Row], k: int, title: str, comma: bool) -> list[float]
     try:
         return [row.number(k, comma) for row in rows]
     except FormatError as error:
-        choose = f"choose its column with column= (--items {title})"
-        hint = f" (column {title!r}); to compare text {choose}"
+        hint = (
+            f" (column {title!r}). drop=[{title!r}] (--drop {title}) leaves the column "
+            f"out, column={title!r} (--items {title}) compares its text, kernel "
+            "'gower' compares tables of numbers and words"
+        )
         raise error.in_file(error.path, hint) from None
 
 

@@ -130,7 +130,9 @@ def read_table(path: Path, how: How, *, matrix: bool = True) -> Named:
     header, above, guessed = None, start[0], False
     if _is_header(start[0], *start[1:2]):
         header = start.pop(0)
-    elif guessed := _is_header_of_numbers(start):
+    elif guessed := _is_header_of_numbers(start) or (
+        not matrix and _is_row_of_positions(start)
+    ):
         header = start.pop(0)
     if not start:
         raise FormatError(path, "there are names but no numbers", line=1)
@@ -177,6 +179,26 @@ def _is_header_of_numbers(start: Sequence[Row]) -> bool:
     unlike = not re.search(r"\d", corner) and all(re.search(r"\d", x) for x in names)
     other = _are_whole(numbers) and not any(_are_whole(r.texts()[1:]) for r in others)
     return alone and bool(even or (unlike and other))
+
+
+def _is_row_of_positions(start: Sequence[Row]) -> bool:
+    """Whether the first of all rows of numbers is where they were measured.
+
+    Wavelengths, m/z or times above the items: they rise (or fall) for long as those of
+    no other row do, in even steps or beyond all numbers below.
+    """
+    first, *others = start
+    texts = first.texts()
+    if len(texts) < _FEWEST_RISING or len(others) < 2 or not _is_ordered(texts):
+        return False
+    if any(_is_ordered(row.texts()) for row in others):
+        return False
+    numbers = [float(text) for text in texts]
+    steps = np.diff(numbers)
+    if np.ptp(steps) <= 1e-9 * np.abs(steps).max():
+        return True
+    below = [float(x) for row in others for x in row.texts() if cells.is_number(x)]
+    return bool(below) and min(numbers) > np.nanmax(np.abs(below))
 
 
 def _is_ordered(texts: Sequence[str]) -> bool:
