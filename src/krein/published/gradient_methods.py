@@ -28,6 +28,7 @@ from krein.published.checks import check
 from krein.published.solver import Oracle, proxy_solver
 
 _FIRST = 16.0  # line searches start from L / 16
+_SHOWN = 1e-10  # smaller parts of f are taken for rounding
 
 
 @proxy_solver
@@ -148,13 +149,19 @@ def _step(
 ) -> tuple[Array, float, Array, bool]:
     """Projected step from `a`: the point, f and gradient there, and whether (11) holds.
 
-    Inequality (11): ``f(new) >= f(a) + g'(new - a) - L ||new - a||^2 / 2``.
+    Inequality (11): ``f(new) >= f(a) + g'(new - a) - L ||new - a||^2 / 2``. Values tell
+    no more where steps are so short that rounding hides the last term. There gradients
+    decide: f is concave, so that f(new) >= f(a) + g(new)'(new - a).
     """
     new = f.problem.box.project(a + g / L)
     at_new, g_new = f(new)
     move = new - a
-    floor = rise + float(g @ move) - 0.5 * L * float(move @ move)
-    return new, at_new, g_new, at_new >= floor - 1e-12 * abs(rise)
+    curve = 0.5 * L * float(move @ move)
+    if curve > _SHOWN * (abs(rise) + abs(f.problem.constant)):
+        enough = at_new >= rise + float(g @ move) - curve
+    else:
+        enough = float((g_new - g) @ move) >= -curve
+    return new, at_new, g_new, enough
 
 
 def _smm(f: Oracle, start: Array, monotone: bool, L: float) -> Iterator[Iterate]:

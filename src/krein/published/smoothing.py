@@ -93,8 +93,13 @@ def of_plain_objective(
         "smoothed_value": result.value,
         "smoothed_gap": result.certificate.value,
     }
+    status = result.status
+    if status == "converged" and tol is not None and not certificate.relative <= tol:
+        status = "stalled"  # by the smoothing, not by rounding
     return replace(
-        result.certified(certificate, np.inf if tol is None else tol),
+        result,
         value=problem.constant + rise,
+        certificate=certificate,
+        status=status,
         info={**result.info, **smoothed},
     )
