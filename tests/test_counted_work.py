@@ -286,3 +286,19 @@ def test_rows_with_few_bounds_share_one_inverse(monkeypatch):
                 model.intercept_[k], alone.intercept_[0], atol=1e-8
             )
     assert bounded[100.0] == 0.0 < bounded[1.5] < 0.2 < bounded[0.6]
+
+
+def test_rows_with_half_of_their_items_on_a_bound_need_one_factor_each(monkeypatch):
+    """Few items change sides in the polish: their factor gets a border."""
+    rng = np.random.default_rng(0)
+    y = np.arange(400) % 20
+    X = rng.standard_normal((20, 20))[y] + 0.9 * rng.standard_normal((400, 20))
+    D = np.abs(X[:, None] - X[None]).sum(axis=2)
+    K = np.maximum(np.quantile(D[np.triu_indices(400, 1)], 0.1) - D, 0.0)
+    counter = Counter(monkeypatch)
+    counter.watch(box, "dpotrf")
+    model = SpectrumSVC("clip", C=1.0, tol=1e-6).fit(K, y)
+    a = np.abs(model.alpha_)
+    assert 0.3 < np.mean((a <= 0.0) | (a >= 1.0)) < 0.7
+    assert np.max([result.certificate.relative for result in model.result_]) <= 1e-6
+    assert counter["dpotrf"] <= 1.2 * len(model.result_)

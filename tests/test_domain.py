@@ -157,3 +157,19 @@ def test_the_shift_does_not_depend_on_where_it_is_searched(seed, near):
     found = np.clip(signed - box.shift(signed, near), low, high)
     expected = box.y * box.project(box.y * signed)
     np.testing.assert_allclose(found, expected, atol=1e-12)
+
+
+def test_one_step_is_the_root_where_no_variable_changes_sides(rng):
+    box = BalancedBox(np.full(30, 1.0), np.resize([1.0, -1.0], 30), balance=2.0)
+    signed = box.y * rng.uniform(-0.5, 1.5, 30)
+    root = box.shift(signed)
+    assert box.shift_by_one_step(signed, root + 1e-9) == pytest.approx(root, abs=1e-14)
+    # Further away some change sides: a step comes nearer, and repeated ones are there.
+    tau, errors = root + 0.3, []
+    for _ in range(8):
+        tau = box.shift_by_one_step(signed, tau)
+        errors.append(abs(tau - root))
+    assert 1e-6 < errors[0] < 0.15
+    assert errors[-1] < 1e-14
+    # No variable is free at 5: the root is searched from there.
+    assert box.shift_by_one_step(signed, 5.0) == pytest.approx(root, abs=1e-14)

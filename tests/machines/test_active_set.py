@@ -72,3 +72,44 @@ def test_climbing_frees_variables_from_their_upper_bounds():
     h = model._climb(x, g, low, high)
     assert violation(H, y, upper, x, g, h) <= 1e-9
     assert (x + h)[1] < 1.0
+
+
+@pytest.mark.parametrize(
+    ("gone", "added", "factors"),
+    [(3, 4, 1), (5, 0, 1), (0, 5, 1), (6, 5, 2)],
+    ids=["both", "gone", "added", "many"],
+)
+def test_a_set_that_differs_by_few_variables_needs_no_new_factor(
+    gone, added, factors, monkeypatch
+):
+    """160 free variables: up to a sixteenth of them may change."""
+    model, H, y, _, x, g = model_of(0, 200)
+    counted = []
+    original = QuadraticModel._factorize
+    monkeypatch.setattr(
+        QuadraticModel,
+        "_factorize",
+        lambda self, free: (counted.append(free), original(self, free)),
+    )
+    free = np.arange(200) < 160
+    model._solve_free(-x, g, free.copy())
+    free[:gone] = False
+    free[160 : 160 + added] = True
+    step, slope = model._solve_free(-x, g, free)
+    assert len(counted) == factors
+    anew = QuadraticModel(H.copy(), y, x)._solve_free(-x, g, free)
+    np.testing.assert_allclose(step, anew[0], atol=1e-8)
+    np.testing.assert_allclose(slope, anew[1], atol=1e-8)
+    assert np.array_equal(step[~free], -x[~free])
+    np.testing.assert_allclose(slope[free], 0.0, atol=1e-8)  # stationary
+
+
+def test_a_border_that_is_not_definite_gets_a_factor_and_a_ridge():
+    H, y = np.eye(40), np.resize([1.0, -1.0], 40)
+    H[-1, -1] = -1e-3  # what rounding may leave of a singular matrix
+    model = QuadraticModel(H, y, np.ones(40))
+    free = np.arange(40) < 39
+    model._solve_free(np.zeros(40), y, free)
+    assert model.ridge == 0.0
+    model._solve_free(np.zeros(40), y, np.ones(40, dtype=bool))
+    assert model.ridge > 1e-3

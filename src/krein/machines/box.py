@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg.blas import dger
@@ -71,6 +72,20 @@ class BalancedBox:
         low, high = self.signed_bounds
         tau = self._newton_root(signed, low, high, near)
         return self._sorted_root(signed, low, high) if tau is None else tau
+
+    def shift_by_one_step(self, signed: Array, near: float) -> float:
+        """Return the tau of `project` after one step of Newton's method from `near`.
+
+        The balance is missed by what the step moves on or off its bounds, which is
+        nothing where a solution is near.
+        """
+        low, high = self.signed_bounds
+        wanted = signed - near
+        moved = np.minimum(np.maximum(wanted, low), high)
+        free = np.count_nonzero(moved == wanted)
+        if free == 0:
+            return self.shift(signed, near)
+        return near + (float(np.add.reduce(moved)) - self.balance) / free
 
     def _newton_root(
         self, signed: Array, low: Array, high: Array, tau: float
@@ -254,13 +269,15 @@ class BalancedBox:
 
 _JUMPS, _CLIMBS = 12, 100
 _ROWS = 256  # of H that are copied at once
+_FEW = 1 / 16  # share of a factor's variables that may change before there is another
 
 
 class QuadraticModel:
     """Maximise ``g'h - h'Hh / 2`` over 0 <= x + h <= upper, y'h = 0.
 
     H is owned and changed. It is positive semidefinite up to rounding; a ridge makes it
-    definite. The last factor is kept: with an unchanged set a step costs O(m^2).
+    definite. The last factor is kept: with an unchanged set a step costs O(m^2), and a
+    set that differs by few variables a border of their number.
     """
 
     def __init__(self, H: Array, y: Array, upper: Array) -> None:
@@ -270,8 +287,10 @@ class QuadraticModel:
         self.mean = float(size.mean()) if y.size else 0.0
         self.ridge = 0.0
         self._free: np.ndarray | None = None
+        self._border: Array = y
+        self._index: np.ndarray | None = None  # of what `_factor` is of
         self._factor: Array = H[:0, :0]
-        self._border: Array = y[:0]
+        self._change: _Change | None = None
         self._memory = np.empty(H.size)
 
     def set_ridge(self, ridge: float) -> None:
@@ -279,7 +298,7 @@ class QuadraticModel:
         if ridge != self.ridge:
             self.H[np.diag_indices_from(self.H)] += ridge - self.ridge
             self.ridge = ridge
-            self._free = None
+            self._free = self._index = None
 
     def update(self, h: Array, change: Array) -> None:
         """Make H satisfy ``H h = change`` (BFGS), change = minus the gradient's.
@@ -294,7 +313,7 @@ class QuadraticModel:
         # H.T is H in the order of BLAS: updated in place.
         dger(1.0 / bend, change, change, a=self.H.T, overwrite_a=1)
         dger(-1.0 / inner, Hh, Hh, a=self.H.T, overwrite_a=1)
-        self._free = None
+        self._free = self._index = None
 
     def maximise(self, x: Array, g: Array) -> Array:
         """Step h that maximises the model from x, or at least improves it.
@@ -366,13 +385,51 @@ class QuadraticModel:
         new = np.where(free, 0.0, h)
         slope = g - self.H @ new if new.any() else g
         if self._free is None or not np.array_equal(free, self._free):
-            self._factorize(free)
-        solution = dpotrs(self._factor, slope[free], lower=1)[0]
-        excess = float(y[free] @ solution) + float(y @ new)
-        along = float(y[free] @ self._border)
+            self._change = self._changed(free)
+            if self._change is None:
+                self._factorize(free)
+            self._free = free
+            self._border = self._solve(y)
+        solution = self._solve(slope)
+        excess = float(y @ solution) + float(y @ new)
+        along = float(y @ self._border)
         mu = excess / along if along > 0.0 else 0.0
-        new[free] = solution - mu * self._border
+        new += solution - mu * self._border
         return new, g - self.H @ new - mu * y
+
+    def _solve(self, b: Array) -> Array:
+        """Solve with H on the free variables; zero for the others."""
+        assert self._index is not None
+        x = np.zeros_like(b)
+        part: Array = dpotrs(self._factor, b[self._index], lower=1)[0]
+        if self._change is not None:
+            part -= self._change.solve(part, b, x)
+        x[self._index] = part
+        if self._change is not None:
+            x[self._change.gone] = 0.0
+        return x
+
+    def _changed(self, free: np.ndarray) -> _Change | None:
+        """Border of the factor for another set; None where a new factor is better."""
+        if self._index is None:
+            return None
+        was = np.zeros_like(free)
+        was[self._index] = True
+        gone, added = np.flatnonzero(was & ~free), np.flatnonzero(free & ~was)
+        if gone.size + added.size > _FEW * self._index.size:
+            return None
+        columns = np.zeros((self._index.size, added.size + gone.size))
+        columns[:, : added.size] = self.H[np.ix_(self._index, added)]
+        places = np.searchsorted(self._index, gone)
+        columns[places, added.size + np.arange(gone.size)] = 1.0
+        solved = dpotrs(self._factor, columns, lower=1)[0]
+        inner = -(columns.T @ solved)
+        inner[: added.size, : added.size] += self.H[np.ix_(added, added)]
+        # Definite on the variables that came, as H is, and negative on the others.
+        signs = np.linalg.eigvalsh(inner) > 0.0
+        if np.count_nonzero(signs) != added.size:
+            return None
+        return _Change(gone, added, columns, solved, inner)
 
     def _factorize(self, free: np.ndarray) -> None:
         index = np.flatnonzero(free)
@@ -386,5 +443,35 @@ class QuadraticModel:
             if info == 0:
                 break
             self.set_ridge(max(10.0 * self.ridge, 1e-12 * self.mean, 1e-300))
-        self._free, self._factor = free, factor
-        self._border = dpotrs(factor, self.y[free], lower=1)[0]
+        self._index, self._factor = index, factor
+
+
+class _Change(NamedTuple):
+    """Border of a factor of ``H_11``, for variables that are gone from it or new.
+
+    Attributes
+    ----------
+    gone, added : ndarray of int
+        Positions in the model.
+    columns : ndarray of shape (m, k)
+        W: the columns of H at those that are new, and those of the identity at those
+        that are gone, whose multipliers keep them at zero.
+    solved : ndarray of shape (m, k)
+        ``H_11^-1 W``.
+    inner : ndarray of shape (k, k)
+        The Schur complement.
+    """
+
+    gone: np.ndarray
+    added: np.ndarray
+    columns: Array
+    solved: Array
+    inner: Array
+
+    def solve(self, part: Array, b: Array, x: Array) -> Array:
+        """Put the new variables into x; return what they take off the others."""
+        right = -(self.columns.T @ part)
+        right[: self.added.size] += b[self.added]
+        found = np.linalg.solve(self.inner, right)
+        x[self.added] = found[: self.added.size]
+        return self.solved @ found
