@@ -36,7 +36,8 @@ _EPS = float(np.finfo(np.float64).eps)
 # Errors of the quadrature, relative to the norm of A; those of products and of the
 # eigendecomposition come on top.
 _QUADRATURE = 1.2e-14
-_ENOUGH = 1e-6  # relative gap above which a second bound is looked at
+_ENOUGH = 1e-6  # relative gap above which a second bound may be looked at
+_BY_ROUNDING = 1.01  # times the gap without rounding; what is more counts as rounding
 _ROWS = 256  # of a Hessian at once
 
 
@@ -199,12 +200,13 @@ class ProxySVM:
         the kernel K*(a). Rounding errors count.
         """
         error, worth = self.rounding(a)
+        own = relative_gap(self.domain.gap(a, gradient), rise)
         found = relative_gap(self.domain.gap(a, gradient, error) + worth, rise)
-        if found.relative > _ENOUGH:  # bounds are large beside the solution
+        if found.relative > max(_ENOUGH, _BY_ROUNDING * own.relative):
+            # Bounds are large beside the solution: another bound loses less to it.
             outputs = self.box.y * (1.0 - gradient)
             gap = min(found.value, box_gap(self.domain, a, outputs, error) + worth)
             found = relative_gap(gap, rise)
-        own = relative_gap(self.domain.gap(a, gradient), rise)
         rounding = max(0.0, found.relative - own.relative)
         return replace(found, rounding=rounding if np.isfinite(rounding) else 0.0)
 

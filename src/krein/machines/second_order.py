@@ -329,7 +329,7 @@ def _accelerated(
             L = max(L, 1.05 * float((g_before - g) @ moved) / size)
         before, g_before = point, g
         wanted = point + g / L
-        tau = domain.shift(wanted, tau)
+        tau = domain.shift_by_one_step(wanted, tau)
         wanted -= tau
         new = np.minimum(np.maximum(wanted, low), high)
         step = new - x
