@@ -41,7 +41,7 @@ from krein import (
 
 GOAL_FIT, GOAL_COMPARE = 1.2, 1.1
 GOAL_FIT_BUSY, GOAL_COMPARE_BUSY = 2.0, 1.5
-SECONDS = 2.0  # of repetitions, per measurement
+SECONDS = 1.5  # of repetitions, per measurement
 STRAY = 0.1  # cores; what other programs may take in a repetition that counts
 STAT = Path("/proc/stat")
 CONTROLLER = ThreadpoolController()
