@@ -4,13 +4,15 @@
     python benchmarks/scale.py models [N ...]     every model on 100 landmarks, by n
     python benchmarks/scale.py memory             peak memory for 2, 10 and 40 classes
     python benchmarks/scale.py rivals [N]         Nystroem and SVC by scikit-learn
-    python benchmarks/scale.py ijcnn1 DATA        35 000 rows, TL1, 500 landmarks
-    python benchmarks/scale.py page PAGE [DATA]   all of these, as tables of a page
+    python benchmarks/scale.py ijcnn1 [--data DATA]  35 000 rows, TL1, 500 landmarks
+    python benchmarks/scale.py page PAGE [TABLE ...] [--data DATA]
+                                                  all of these, as tables of a page
     python benchmarks/scale.py dask               1 and 2 workers, and a plain loop
     python benchmarks/scale.py tiny               all of it in seconds, for a smoke test
 
-DATA is a folder with ijcnn1.npz (X, y, is_test, is_validation). PAGE has marks
-``<!-- scale: MILLION --> <!-- end -->``, between which the tables are put. Every size
+DATA is a folder with ijcnn1.npz (X, y, is_test, is_validation), by default KREIN_DATA.
+PAGE has marks ``<!-- scale: MILLION --> <!-- end -->``, between which the tables are
+put, each as soon as it is there: by default those that are missing. Every size
 runs in a process of its own, so that its peak memory can be told. Times are wall and
 processor seconds; on a busy machine only the latter compare.
 """
@@ -215,10 +217,10 @@ def exponent(sizes, times):
     return np.polyfit(np.log(sizes), np.log(times), 1)[0]
 
 
-def models(sizes=(10_000, 30_000, 100_000), m=100):
+def models(sizes=(10_000, 30_000, 100_000), m=100, names=None):
     """Seconds of every model, each size in a process of its own, and exponents."""
     table = []
-    for name in models_on_landmarks(m):
+    for name in names or models_on_landmarks(m):
         one = list(runs_of_model(name, sizes, m, threads=1))
         default = list(runs_of_model(name, sizes, m, threads=None))
         slopes = [
@@ -542,18 +544,23 @@ def write_page(path, name, rows):
     path.write_text(replaced, "utf-8")
 
 
-def page(path, data=None):
-    """Run everything but the cluster, and write each table when it is there."""
+def is_missing(path, name):
+    """Nothing stands between the marks of a table."""
+    text = path.read_text("utf-8")
+    return bool(re.search(f"<!-- scale: {name} -->\\s*<!-- end -->", text))
+
+
+def page(path, names=(), data=None):
+    """Measure the tables of a page, and write each when it is there."""
     tables = {
         "MEMORY": memory_of_classes,
         "RIVALS": lambda: rivals(30_000),
         "MODELS": models,
         "MILLION": million,
+        "IJCNN1": lambda: ijcnn1(data),
     }
-    if data is not None:
-        tables["IJCNN1"] = lambda: ijcnn1(data)
-    for name, run in tables.items():
-        write_page(Path(path), name, run())
+    for name in names or [name for name in tables if is_missing(path, name)]:
+        write_page(path, name, tables[name]())
 
 
 def main():
@@ -562,6 +569,7 @@ def main():
     known = ["million", "models", "memory", "rivals", "ijcnn1", "page", "dask", "tiny"]
     parser.add_argument("what", choices=[*known, *inner])
     parser.add_argument("arguments", nargs="*")
+    parser.add_argument("--data", default=os.environ.get("KREIN_DATA"))
     given = parser.parse_args()
     if given.what == "model":
         n, m, name = given.arguments
@@ -580,14 +588,15 @@ def main():
     elif given.what == "million":
         million(*([tuple(map(int, given.arguments))] if given.arguments else []))
     elif given.what == "ijcnn1":
-        ijcnn1(given.arguments[0])
+        ijcnn1(given.data)
     elif given.what == "page":
-        page(*given.arguments)
+        path, *names = given.arguments
+        page(Path(path), names, given.data)
     elif given.what == "dask":
         dask()
     else:
         million((2500, 5000), m=20, memory="200MB")
-        models((2100, 3000), m=20)
+        models((2100, 3000), m=20, names=["SVM, ten classes", "ridge"])
         rivals(2100, m=20, samples=(500,))
         dask(n=64, m=4, length=10)
 
