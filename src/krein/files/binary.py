@@ -38,11 +38,30 @@ _DAMAGED = (
     struct.error, OSError,
 )  # fmt: skip
 
-# MATLAB: type number of an element -> numpy code; 16 to 18 are text in UTF-8, 16, 32.
-_CODES = "i1 u1 i2 u2 i4 u4 f4 f8 i8 u8 u1 u2 u4".split()
-_TYPES = dict(zip((*range(1, 8), 9, 12, 13, 16, 17, 18), _CODES, strict=True))
-_MATRIX, _PACKED, _UTF8 = 14, 15, 16
-_CELL, _CHAR, _SPARSE = 1, 4, 5
+# MATLAB: type number of an element -> numpy code.
+_TYPES = {
+    1: "i1",
+    2: "u1",
+    3: "i2",
+    4: "u2",
+    5: "i4",
+    6: "u4",
+    7: "f4",
+    9: "f8",
+    12: "i8",
+    13: "u8",
+    16: "u1",  # text in UTF-8
+    17: "u2",  # text in UTF-16
+    18: "u4",  # text in UTF-32
+}
+# Types of elements without a numpy code of their own.
+_MATRIX = 14
+_PACKED = 15
+_UTF8 = 16
+# Classes of a matrix, and a flag beside them.
+_CELL = 1
+_CHAR = 4
+_SPARSE = 5
 _NUMBERS = range(6, 16)  # double, single, then integers of 8 to 64 bits
 _FLOATS = (6, 7)
 _COMPLEX = 0x0800
@@ -71,27 +90,33 @@ def load_array(handle: IO[bytes], size: int) -> np.ndarray:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # written by Python 2
         shape, dtype = _header(handle)
-        declared, left = math.prod(shape) * dtype.itemsize, size - handle.tell()
+        declared = math.prod(shape) * dtype.itemsize
+        left = size - handle.tell()
         if declared > left:
-            promised = f"the header declares shape {shape} of {dtype}, {declared} bytes"
-            raise ValueError(f"{promised}, but {left} follow; is the file complete?")
+            raise ValueError(
+                f"the header declares shape {shape} of {dtype}, {declared} bytes, but "
+                f"{left} follow; is the file complete?"
+            )
         handle.seek(start)
         array = np.lib.format.read_array(handle, allow_pickle=False)
     if dtype.kind == "U" and array.size:
         native = np.ascontiguousarray(array).astype(dtype.newbyteorder("="))
         codes = native.view(np.uint32)
-        if codes.max() > 0x10FFFF or ((codes >= 0xD800) & (codes < 0xE000)).any():
+        surrogates = (codes >= 0xD800) & (codes < 0xE000)
+        if codes.max() > 0x10FFFF or surrogates.any():
             raise ValueError("its text holds what is no character")
     return array
 
 
 def _header(handle: IO[bytes]) -> tuple[tuple[int, ...], np.dtype]:
     """Return the shape and the type of an array that holds numbers or text."""
-    of = np.lib.format
-    old = of.read_magic(handle) == (1, 0)
+    npy = np.lib.format
+    version = npy.read_magic(handle)
     try:
-        read = of.read_array_header_1_0 if old else of.read_array_header_2_0
-        shape, _, dtype = read(handle)
+        if version == (1, 0):
+            shape, _, dtype = npy.read_array_header_1_0(handle)
+        else:
+            shape, _, dtype = npy.read_array_header_2_0(handle)
     except _DAMAGED as error:
         raise ValueError(f"its .npy header cannot be read ({error})") from None
     if dtype.hasobject:
@@ -111,14 +136,18 @@ def read_npy(path: Path, how: How | None = None) -> Named:
             arrays.append(load_array(handle, size))
         if handle.tell() < size or any(x.dtype.kind != "U" for x in arrays[1:]):
             raise FormatError(path, "more follows behind the array; is it one file?")
-    names, columns, *_ = [*(_strings(x, path) for x in arrays[1:]), None, None]
+    names = _strings(arrays[1], path) if len(arrays) > 1 else None
+    columns = _strings(arrays[2], path) if len(arrays) > 2 else None
     return Named(arrays[0], names, columns)
 
 
 def _strings(names: Any, path: Path) -> list[str] | None:
+    """Names of an array or of a list as a list of str; None stays None."""
+    if names is None:
+        return None
     if isinstance(names, list) and not all(isinstance(name, str) for name in names):
         raise FormatError(path, "the names are not text")
-    return None if names is None else [str(name) for name in np.ravel(names)]
+    return [str(name) for name in np.ravel(names)]
 
 
 def read_arrays(path: Path) -> dict[str, np.ndarray]:
@@ -155,23 +184,36 @@ def read_item_arrays(path: Path, how: How) -> Named:
 def _matrix_among(arrays: dict[str, Any], path: Path, key: str | None) -> Named:
     """Choose the matrix among several arrays, with names and labels beside it."""
     if key is None:
-        numeric = [name for name, array in arrays.items() if _is_matrix(array)] or [
-            name for name, array in arrays.items() if _is_condensed(name, array)
-        ]
-        likely = [name for name in _MATRIX_KEYS if name in numeric] or numeric
-        if not likely or (len(likely) > 1 and likely[0] not in _MATRIX_KEYS):
-            found = ", ".join(sorted(arrays)) or "nothing"
-            choose = f"found {found}" + ("; choose one with key=" if likely else "")
-            raise FormatError(path, f"expected one matrix, {choose}")
-        key = likely[0]
+        key = _key_of_matrix(arrays, path)
     read = _array_called(key, arrays, path)
     others = sorted(set(arrays) - {key, "names", "columns", "y"})
-    note = f"array {key!r}" + (f" of {', '.join([key, *others])}" if others else "")
+    note = f"array {key!r}"
+    if others:
+        note += f" of {', '.join([key, *others])}"
     target = None if read.target is None else np.ravel(read.target)
     return replace(read, target=target, notes=[note])
 
 
+def _key_of_matrix(arrays: dict[str, Any], path: Path) -> str:
+    """The name of the matrix: a usual one, or that of the only matrix."""
+    matrices = [name for name, array in arrays.items() if _is_matrix(array)]
+    if not matrices:
+        matrices = [name for name in arrays if _is_condensed(name, arrays[name])]
+    for name in _MATRIX_KEYS:
+        if name in matrices:
+            return name
+    found = ", ".join(sorted(arrays)) or "nothing"
+    if not matrices:
+        raise FormatError(path, f"expected one matrix, found {found}")
+    if len(matrices) > 1:
+        raise FormatError(
+            path, f"expected one matrix, found {found}; choose one with key="
+        )
+    return matrices[0]
+
+
 def _is_matrix(array: Any) -> bool:
+    """Whether it is a table of numbers; a list of text of a .mat file is none."""
     return getattr(array, "ndim", 0) == 2 and array.dtype.kind in "biufc"
 
 
@@ -184,9 +226,11 @@ def _is_condensed(name: str, array: Any) -> bool:
 def _array_called(key: str, arrays: dict[str, Any], path: Path) -> Named:
     """Return an array by its name, with the names and labels that stand beside it."""
     if key not in arrays:
-        has = f"has no array {key!r}; it has {', '.join(sorted(arrays))}"
-        raise FormatError(path, has)
-    names, columns = (_strings(arrays.get(part), path) for part in ("names", "columns"))
+        raise FormatError(
+            path, f"has no array {key!r}; it has {', '.join(sorted(arrays))}"
+        )
+    names = _strings(arrays.get("names"), path)
+    columns = _strings(arrays.get("columns"), path)
     return Named(arrays[key], names, columns, arrays.get("y"))
 
 
@@ -195,13 +239,25 @@ def _variables(path: Path) -> dict[str, Any]:
     require_room(path.stat().st_size, path, "Save it in parts.")
     content = memoryview(path.read_bytes())
     head = bytes(content[:128])
-    order = {b"IM": "<", b"MI": ">"}.get(head[126:128], "")
-    if head[:4] == b"\x89HDF" or (order and head[125 if order == "<" else 124] == 2):
+    if head[126:128] == b"IM":
+        order = "<"
+        version = head[125]
+    elif head[126:128] == b"MI":
+        order = ">"
+        version = head[124]
+    else:
+        order = ""
+        version = 0
+    if head[:4] == b"\x89HDF" or version == 2:
         raise FormatError(path, "is a MATLAB 7.3 (HDF5) file; save it with -v7")
     with _reading(path, "the .mat file"):
         if not order:
             raise ValueError("expected MATLAB 5; save it with -v7")
-        return {k: v for k, v in _unpacked(content[128:], order, path) if v is not None}
+        variables = {}
+        for name, value in _unpacked(content[128:], order, path):
+            if value is not None:
+                variables[name] = value
+        return variables
 
 
 def _unpacked(content: memoryview, order: str, path: Path) -> Iterator[tuple[str, Any]]:
@@ -216,7 +272,8 @@ def _unpacked(content: memoryview, order: str, path: Path) -> Iterator[tuple[str
                 raise TooLargeError(path, "it does not fit into the memory, unpacked")
             if not worker.eof:  # and its checksum was not compared
                 raise ValueError("a packed element is incomplete")
-            kind, data = next(_elements(memoryview(plain), order), (0, data))
+            nothing = (0, data)
+            kind, data = next(_elements(memoryview(plain), order), nothing)
         if kind != _MATRIX:
             raise ValueError(f"an element of type {kind} where a matrix is expected")
         yield _variable(data, order, path)
@@ -227,14 +284,18 @@ def _elements(data: memoryview, order: str) -> Iterator[_Element]:
     position = 0
     while position < len(data):
         kind, size = struct.unpack_from(f"{order}II", data, position)
-        start, step = position + 8, size if kind == _PACKED else -(-size // 8) * 8
         if kind >> 16:  # a small element: type, size and data in 8 bytes
-            kind, size = kind & 0xFFFF, kind >> 16
-            start, step = position + 4, 4
-        if size > min(step, len(data) - start):
+            size = kind >> 16
+            kind &= 0xFFFF
+            start = position + 4
+            room = 4
+        else:
+            start = position + 8
+            room = size if kind == _PACKED else -(-size // 8) * 8  # padded to 8 bytes
+        if size > min(room, len(data) - start):
             raise ValueError("it ends inside an element; is it complete?")
         yield kind, data[start : start + size]
-        position = start + step
+        position = start + room
 
 
 def _numbers(element: _Element, order: str) -> np.ndarray:
@@ -274,13 +335,19 @@ def _text(element: _Element, order: str, shape: tuple[int, ...]) -> list[str] | 
     else:
         letters = [chr(code) for code in _numbers(element, order)]
     table = np.array(letters, dtype=np.str_).reshape(shape, order="F")
-    lines = ["".join(row) for row in table.reshape(shape[0], -1)] if letters else [""]
-    return lines[0] if len(lines) == 1 else [line.rstrip() for line in lines]
+    if not letters:
+        return ""
+    lines = ["".join(row) for row in table.reshape(shape[0], -1)]
+    if len(lines) == 1:
+        return lines[0]
+    return [line.rstrip() for line in lines]
 
 
 def _sparse(parts: list[np.ndarray], shape: tuple[int, ...], path: Path) -> np.ndarray:
+    """Return a matrix by columns: rows of the entries, where columns start, values."""
     rows, starts, values = parts
-    rows, starts = (x.astype(np.int64, casting="safe") for x in (rows, starts))
+    rows = rows.astype(np.int64, casting="safe")
+    starts = starts.astype(np.int64, casting="safe")
     filled = slice(max(0, int(starts[-1])))
     n, m = shape
     packed = (values[filled].astype(np.float64), rows[filled], starts)

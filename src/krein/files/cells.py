@@ -43,6 +43,7 @@ NAME_TITLES = {"", "name", "names", "id", "item", "items", "index", "unnamed: 0"
     for end in ("id", "name")
 }
 _LONGEST_QUOTE = 1000  # lines
+_BYTES_A_ROW = 200  # of a row apart from its fields
 
 
 class Row(NamedTuple):
@@ -75,7 +76,9 @@ class Row(NamedTuple):
     def lacks_label(self, k: int) -> bool:
         """Whether a field is no label; quoted words are labels, whatever they say."""
         text = self.text(k)
-        return not text if k in self.quoted else text in MISSING_LABELS
+        if k in self.quoted:
+            return not text
+        return text in MISSING_LABELS
 
 
 _QUOTED = r'[ ]*"([^"]*(?:""[^"]*)*)"'
@@ -108,7 +111,8 @@ def _quoted_fields(text: str, separator: str, place: Place) -> Row | None:
     """Cut a text with quotes in it; None when one is still open at its end."""
     fields: list[str] = []
     quoted = set()
-    position, end = 0, separator
+    position = 0
+    end = separator  # of the last field
     while end and not (separator == " " and position == len(text)):
         match = _PATTERNS[separator].match(text, position)
         if match is None:
@@ -116,19 +120,24 @@ def _quoted_fields(text: str, separator: str, place: Place) -> Row | None:
                 return None
             raise place.error("text behind a closing quote", len(fields) + 1)
         inside, plain, end = match.groups()
-        if inside is not None:
+        if inside is None:
+            fields.append(plain)
+        else:
             quoted.add(len(fields))
-        fields.append(plain if inside is None else inside.replace('""', '"'))
+            fields.append(inside.replace('""', '"'))
         position = match.end()
     return Row(place, fields, frozenset(quoted))
 
 
 def as_separator(separator: str | None) -> str | None:
     """Return the character that a user means, or None to find it by content."""
-    if separator is None or separator in SEPARATORS:
-        return SEPARATORS.get(separator or "")
-    known = "',', ';', '|', 'tab' or 'space'"
-    raise ValueError(f"separator must be {known}, got {separator!r}")
+    if separator is None:
+        return None
+    if separator not in SEPARATORS:
+        raise ValueError(
+            f"separator must be ',', ';', '|', 'tab' or 'space', got {separator!r}"
+        )
+    return SEPARATORS[separator]
 
 
 def find_separator(
@@ -171,9 +180,16 @@ def _evenness(sample: list[tuple[Place, str]], mark: str, numbers: bool) -> floa
         return 0.0
     score = count / max(1, len(rows) - 1)
     if numbers:
-        cells = [cell for row in below for cell in row.fields[int(width > 2) :]]
-        right = is_number if mark == "," else is_number_or_missing
-        score += sum(map(right, cells)) / max(1, len(cells))
+        # Decimal commas, and what is missing, are no evidence for commas.
+        is_right = is_number if mark == "," else is_number_or_missing
+        first = 1 if width > 2 else 0  # a field before it may be a name
+        n_fields = 0
+        n_right = 0
+        for row in below:
+            fields = row.fields[first:]
+            n_fields += len(fields)
+            n_right += sum(map(is_right, fields))
+        score += n_right / max(1, n_fields)
     return score
 
 
@@ -184,20 +200,23 @@ def read_rows(path: Path, separator: str, weight: int = 1) -> Iterator[Row]:
     have as many fields as the first row: a name may begin so. The last one before the
     first row is then the header.
     """
-    above, width = None, 0
+    above = None  # the last comment before the first row
+    width = 0  # of the first row, once it is there
     for row in cut(text_lines(path, weight), separator):
         if not any(field.strip() for field in row.fields):
             continue
-        directive = row.fields[0].startswith("#q2:")
-        comment = row.fields[0].startswith("#") and 0 not in row.quoted
-        if comment and (directive or len(row.fields) != width):
-            above = above if directive or width else row
+        is_directive = row.fields[0].startswith("#q2:")
+        is_comment = row.fields[0].startswith("#") and 0 not in row.quoted
+        if is_comment and (is_directive or len(row.fields) != width):
+            if not is_directive and not width:
+                above = row
             continue
-        if not width and above is not None and len(above.fields) == len(row.fields) > 1:
-            corner = above.fields[0][1:]
-            if len(row.fields) > 2 or corner.strip().lower() in NAME_TITLES:
-                yield above._replace(fields=[corner, *above.fields[1:]])
-        width = width or len(row.fields)
+        if not width:
+            width = len(row.fields)
+            if above is not None and len(above.fields) == width > 1:
+                corner = above.fields[0][1:]
+                if width > 2 or corner.strip().lower() in NAME_TITLES:
+                    yield above._replace(fields=[corner, *above.fields[1:]])
         yield row
 
 
@@ -214,14 +233,18 @@ def even(rows: Iterable[Row], per_field: int, per_letter: int) -> Iterator[Row]:
 
     The caller keeps so many bytes of each field and of each letter in it.
     """
-    width, used, limit = 0, 0, available_memory() or np.inf
+    width = 0
+    used = 0
+    limit = available_memory() or np.inf
     for row in rows:
         width = width or len(row.fields)
         if len(row.fields) != width:
-            has = f"has {len(row.fields)} fields, the first row has {width}"
-            raise row.place.error(f"{has}; is a separator inside a field?")
+            raise row.place.error(
+                f"has {len(row.fields)} fields, the first row has {width}; is a "
+                "separator inside a field?"
+            )
         letters = sum(map(len, row.fields)) if per_letter else 0
-        used += per_field * width + per_letter * letters + 200
+        used += per_field * width + per_letter * letters + _BYTES_A_ROW
         if used > limit:
             raise TooLargeError(row.place.path, "does not fit into the memory")
         yield row
@@ -231,9 +254,12 @@ def column_at(header: Row, title: str) -> int:
     """Return the place of a column, or say which columns there are."""
     titles = header.texts()
     if titles.count(title) != 1:
-        found = f"the column {title!r} is {'twice' if title in titles else 'not'} there"
-        known = ", ".join(map(repr, titles)) + did_you_mean(title, titles)
-        raise header.place.error(f"{found}; the titles are {known}")
+        how_often = "twice" if title in titles else "not"
+        known = ", ".join(map(repr, titles))
+        raise header.place.error(
+            f"the column {title!r} is {how_often} there; the titles are {known}"
+            f"{did_you_mean(title, titles)}"
+        )
     return titles.index(title)
 
 
@@ -242,9 +268,10 @@ def can_be_names(texts: Sequence[str]) -> bool:
 
     Numbers are names if they are whole.
     """
-    numbers = [text for text in texts if is_number(text)]
-    whole = all(text.lstrip("-").isdigit() for text in numbers)
-    return whole and all(texts) and len(set(texts)) == len(texts)
+    for text in texts:
+        if not text or (is_number(text) and not text.lstrip("-").isdigit()):
+            return False
+    return len(set(texts)) == len(texts)
 
 
 def is_number(text: str) -> bool:
@@ -293,12 +320,25 @@ def as_labels(labels: Sequence[str]) -> np.ndarray:
 
     ``007`` and ``1_0`` are text; so are ``1`` and ``1.0`` where both occur.
     """
-    plain = all(map(_PLAIN.fullmatch, labels)) and "-0" not in labels
-    values = {label: Decimal(label) for label in set(labels)} if plain else {}
-    whole = all(abs(v) < 2**63 and v == v.to_integral_value() for v in values.values())
-    if not values or not whole or len(set(values.values())) < len(values):
+    integers = _integers_of(set(labels))
+    if not integers:
         return np.array(labels, dtype=np.str_)
-    return np.array([int(values[label]) for label in labels], dtype=np.int64)
+    return np.array([integers[label] for label in labels], dtype=np.int64)
+
+
+def _integers_of(labels: set[str]) -> dict[str, int] | None:
+    """An integer for each label; None if one is no integer, or two are the same."""
+    integers = {}
+    for label in labels:
+        if label == "-0" or not _PLAIN.fullmatch(label):
+            return None
+        value = Decimal(label)
+        if abs(value) >= 2**63 or value != value.to_integral_value():
+            return None
+        integers[label] = int(value)
+    if len(set(integers.values())) < len(integers):
+        return None
+    return integers
 
 
 def name_to_text(name: str) -> str:
@@ -309,7 +349,9 @@ def name_to_text(name: str) -> str:
     """
     text = _CONTROL.sub(lambda match: f"\\x{ord(match[0]):02x}", name)
     bare = text.lstrip("'")
-    return f"'{text}" if _FORMULA.match(text) and not is_number(bare) else text
+    if _FORMULA.match(text) and not is_number(bare):
+        return f"'{text}"
+    return text
 
 
 def name_from_text(text: str) -> str:

@@ -36,6 +36,9 @@ that is shifted by one pixel costs nothing. 23 of 180 eigenvalues are negative.
 _OWN = Path(__file__).parent / "data"
 _SUFFIXES = (".csv.gz", ".npz")
 _SKLEARN = ("breast_cancer", "digits", "iris", "wine")
+# Values of a pixel of scikit-learn's digits.
+_FAINTEST_INK = 6
+_DARKEST = 16
 
 
 def data_folder() -> Path:
@@ -51,19 +54,23 @@ def data_folder() -> Path:
 
 def _loaders() -> dict[str, tuple[str, Callable[[], Bunch]]]:
     """Where each set comes from, and what loads it."""
-    loaders: dict[str, Any] = {name: partial(_from_sklearn, name) for name in _SKLEARN}
-    loaders |= {"digit_shapes": digit_shapes, "digit_strokes": digit_strokes}
-    return {
-        **_files("folder", data_folder()),
-        **{name: ("scikit-learn", load) for name, load in loaders.items()},
-        **_files("bundled", _OWN),
-    }
+    loaders = _files("folder", data_folder())
+    for name in _SKLEARN:
+        loaders[name] = ("scikit-learn", partial(_from_sklearn, name))
+    loaders["digit_shapes"] = ("scikit-learn", digit_shapes)
+    loaders["digit_strokes"] = ("scikit-learn", digit_strokes)
+    loaders.update(_files("bundled", _OWN))
+    return loaders
 
 
 def _files(source: str, folder: Path) -> dict[str, tuple[str, Callable[[], Bunch]]]:
-    paths = [(path, end) for end in _SUFFIXES for path in folder.glob(f"*{end}")]
-    named = {path.name.removesuffix(end): path for path, end in paths}
-    return {name: (source, partial(_from_file, p, name)) for name, p in named.items()}
+    """The data sets of a folder, by the names of their files."""
+    loaders: dict[str, tuple[str, Callable[[], Bunch]]] = {}
+    for suffix in _SUFFIXES:
+        for path in folder.glob(f"*{suffix}"):
+            name = path.name.removesuffix(suffix)
+            loaders[name] = (source, partial(_from_file, path, name))
+    return loaders
 
 
 def list_datasets() -> list[str]:
@@ -157,7 +164,7 @@ def _from_sklearn(name: str) -> Bunch:
 
 
 def _from_file(path: Path, name: str) -> Bunch:
-    bunch = (read_npz if path.suffix == ".npz" else read_csv)(path, name)
+    bunch = read_npz(path, name) if path.suffix == ".npz" else read_csv(path, name)
     bunch.DESCR = f"{name}: {bunch.kind} from the folder {path.parent}"
     if path.parent == _OWN:
         bunch.DESCR = (_OWN / "README.md").read_text(encoding="utf-8")
@@ -165,9 +172,15 @@ def _from_file(path: Path, name: str) -> Bunch:
 
 
 _KINDS = {
-    "sim": "similarity", "dis": "dissimilarity", "str": "strings", "ts": "series",
-    "graph": "graphs", "spd": "spd", "digit": "similarity", "promoters": "strings",
-}  # fmt: skip
+    "digit": "similarity",
+    "dis": "dissimilarity",
+    "graph": "graphs",
+    "promoters": "strings",
+    "sim": "similarity",
+    "spd": "spd",
+    "str": "strings",
+    "ts": "series",
+}
 
 
 def kind_of(name: str) -> str:
@@ -196,18 +209,23 @@ class Graph(NamedTuple):
 # Which array says what belongs together. Not every `run` does (climate_crashes counts
 # its simulations by it), so this is a table and not a rule; own files use `groups`.
 _GROUPS = {
-    "dis_mirna": "source_id", "parkinsons": "recording", "str_mirna": "id",
-    "spd_eeg_alcoholism": "subject", "spd_emg_gestures": "run",
-}  # fmt: skip
+    "dis_mirna": "source_id",
+    "parkinsons": "recording",
+    "spd_eeg_alcoholism": "subject",
+    "spd_emg_gestures": "run",
+    "str_mirna": "id",
+}
 
 
 def _bunch(name: str, data: Any, target: Any, extra: dict[str, Any]) -> Bunch:
+    """A data set, with what belongs together and further arrays of its file."""
     key = _GROUPS.get(name)
     groups = extra[key] if key else extra.pop("groups", None)
     if key == "recording":  # phon_R01_S01_3: the person is all but the last part
         groups = np.array([text.rpartition("_")[0] for text in groups])
-    facts = {"kind": kind_of(name), "groups": groups, "name": name}
-    return Bunch(data=data, target=target, **facts, **extra)
+    return Bunch(
+        data=data, target=target, kind=kind_of(name), groups=groups, name=name, **extra
+    )
 
 
 def read_npz(path: Any, name: str) -> Bunch:
@@ -221,19 +239,22 @@ def read_npz(path: Any, name: str) -> Bunch:
         Name of the set; its prefix says the kind of data.
     """
     arrays = read_arrays(Path(path))
-    needed = ["graph_of_node", "edges"] if kind_of(name) == "graphs" else ["X"]
-    missing = [key for key in [*needed, "y"] if key not in arrays]
-    if missing:
-        has = f"lacks the array {missing[0]!r}; it has {', '.join(arrays)}"
-        raise FormatError(path, has)
+    has_graphs = kind_of(name) == "graphs"
+    needed = ("graph_of_node", "edges", "y") if has_graphs else ("X", "y")
+    for key in needed:
+        if key not in arrays:
+            raise FormatError(
+                path, f"lacks the array {key!r}; it has {', '.join(arrays)}"
+            )
     target = arrays.pop("y")
-    data = _graphs(arrays) if kind_of(name) == "graphs" else arrays.pop("X")
+    data = _graphs(arrays) if has_graphs else arrays.pop("X")
     return _bunch(name, data, target, arrays)
 
 
 def _graphs(arrays: Mapping[str, np.ndarray]) -> list[Graph]:
     """Cut one long list of nodes and edges into graphs."""
-    owner, edges = arrays["graph_of_node"], arrays["edges"]
+    owner = arrays["graph_of_node"]
+    edges = arrays["edges"]
     labels = arrays.get("node_label", np.zeros(owner.size, dtype=int))
     edges = edges[edges[:, 0] < edges[:, 1]]  # both directions are listed
     graphs = []
@@ -256,17 +277,20 @@ def read_csv(path: Any, name: str) -> Bunch:
         Name of the set.
     """
     header, *rows = text_rows(Path(path), ",")
-    if not rows or "y" not in header.fields:
-        problem = "must start with a line of column names, with 'y' among them"
-        raise FormatError(path, problem)
-    key = next((k for k in ("sequence", "letters") if k in header.fields), None)
-    if key is None:
+    titles = header.fields
+    if not rows or "y" not in titles:
+        raise FormatError(
+            path, "must start with a line of column names, with 'y' among them"
+        )
+    if "sequence" not in titles and "letters" not in titles:
         read = read_columns(Path(path), How(",", label_column="y"))
         features = {"feature_names": np.array(read.columns)}
         return _bunch(name, read.data, read.target, features)
-    fields = zip(*(row.fields for row in rows), strict=True)
-    columns = dict(zip(header.fields, fields, strict=True))
-    target, strings = as_labels(columns.pop("y")), list(columns.pop(key))
+    columns = {}
+    for k, title in enumerate(titles):
+        columns[title] = [row.fields[k] for row in rows]
+    target = as_labels(columns.pop("y"))
+    strings = columns.pop("sequence" if "sequence" in titles else "letters")
     extra = {title: np.array(texts) for title, texts in columns.items()}
     return _bunch(name, strings, target, extra)
 
@@ -288,9 +312,10 @@ def digit_shapes(n: int = 300) -> Bunch:
     from sklearn.datasets import load_digits
 
     digits = load_digits()
-    ink = digits.images[:n] > 6
-    way = np.array([distance_transform_edt(~other) for other in ink])
-    longest = np.array([way[:, one].max(axis=1) for one in ink])
+    ink = digits.images[:n] > _FAINTEST_INK
+    # From each pixel to the nearest ink of each digit; the longest way of each pair.
+    ways = np.array([distance_transform_edt(~digit) for digit in ink])
+    longest = np.array([ways[:, digit].max(axis=1) for digit in ink])
     K = np.exp(-np.maximum(longest, longest.T) / 2)
     return _bunch("digit_shapes", K, digits.target[:n], {"DESCR": _SHAPES})
 
@@ -312,11 +337,16 @@ def digit_strokes(first: int = 180, last: int = 360) -> Bunch:
 
     digits = load_digits()
     chosen = np.flatnonzero(np.isin(digits.target, (3, 5, 8)))[first:last]
-    images = digits.images[chosen] / 16
+    images = digits.images[chosen] / _DARKEST
     wider = np.pad(images, ((0, 0), (1, 1), (1, 1)))
-    places = [(i, j) for i in range(3) for j in range(3)]
-    near = np.stack([wider[:, i : i + 8, j : j + 8] for i, j in places], axis=-1)
-    one_way = [((near - one[..., None]) ** 2).min(-1).sum((1, 2)) for one in images]
-    squares = np.array(one_way)
+    shifted = []
+    for i in range(3):
+        for j in range(3):
+            shifted.append(wider[:, i : i + 8, j : j + 8])
+    near = np.stack(shifted, axis=-1)  # the nine pixels around each pixel
+    squares = np.empty((len(images), len(images)))
+    for k, image in enumerate(images):
+        closest = ((near - image[..., None]) ** 2).min(axis=-1)
+        squares[k] = closest.sum(axis=(1, 2))
     K = np.exp(-np.sqrt((squares + squares.T) / 2))
     return _bunch("digit_strokes", K, digits.target[chosen], {"DESCR": _STROKES})

@@ -15,7 +15,7 @@ from krein.files.cells import cut, is_number
 from krein.files.line_blocks import Layout, data_lines
 from krein.files.sources import FormatError, Line, Place, whole_lines
 
-_LONGEST_LINE = 1 << 26
+_LONGEST_LINE = 1 << 26  # bytes
 _SAMPLE = 5000  # lines by which columns without titles are told apart
 # BLAST -outfmt 6, MMseqs2 and Foldseek by default.
 _TWELVE = (
@@ -31,6 +31,7 @@ _TITLES = {
     "evalue": ("evalue", "e-value", "eval"),
     "distance": ("distance", "dist", "dissimilarity", "rmsd"),
 }  # fmt: skip
+_NO_SCORES = ("", "query", "target")  # what the titles of other columns mean
 _WHY = {"evalue": "small e-values are good ones", "distance": "it holds distances"}
 _FEWEST = 2  # items that show which way a column goes
 _INSTEAD = (
@@ -45,7 +46,8 @@ def table_blocks(path: Path, head: int = 0) -> Iterator[tuple[Place, bytes]]:
         line = first.line or 1
         if line <= head:
             dropped = min(head + 1 - line, text.count(b"\n"))
-            text, line = text.split(b"\n", dropped)[dropped], line + dropped
+            text = text.split(b"\n", dropped)[dropped]
+            line += dropped
         if text:
             yield Place(path, line), text
 
@@ -75,51 +77,80 @@ def find_columns(
     if not lines:
         what = "pairs" if pairs else "hits"
         raise FormatError(path, f"there are no {what} in the file")
+    first_place, _ = lines[0]
     separator, rows = _cut(lines)
-    titles, head = list(columns or ()) or _commented(text), 0
+    head = 0  # lines above the rows
+    titles = list(columns or ()) or _commented(text)
     if columns is None and _is_title_line(rows, pairs):
-        titles, head = rows.pop(0), lines[0][0].line or 1
+        head = first_place.line or 1
+        titles = rows.pop(0)
     width = len(rows[0]) if rows else len(titles)
     if titles and len(titles) != width:
-        has = f"has {width} fields for {len(titles)} titles of columns"
-        raise lines[min(head, 1)][0].error(has)
+        first_row, _ = lines[min(head, 1)]
+        raise first_row.error(f"has {width} fields for {len(titles)} titles of columns")
     sample = [row for row in rows if len(row) == width]
     titled = bool(titles)
-    if not titles:
-        titles = _untitled(sample, score, lines[0][0])
+    if not titled:
+        titles = _untitled(sample, score, first_place)
     elif pairs and len(titles) == 3 and not _has_names(titles):
         titles = ["query", "target", titles[2]]
     titles = [title.strip() for title in titles]
-    wanted = ("query", "target", score)
-    query, target, place = (_place(title, titles, path) for title in wanted)
-    means = _meaning(titles[place])
-    called = f"column {repr(titles[place]) if titled else place + 1}"
-    falling = means in _WHY or _falls(sample, place, query, target)
-    if falling and (not pairs or means == "evalue"):
+    query = _place("query", titles, path)
+    target = _place("target", titles, path)
+    place = _place(score, titles, path)
+    meaning = _meaning(titles[place])
+    called = f"column {titles[place]!r}" if titled else f"column {place + 1}"
+    falling = meaning in _WHY or _falls(sample, place, query, target)
+    if falling and (not pairs or meaning == "evalue"):
         raise _falling(titles, place, called, path)
-    named_bits = titled and "bit" in titles[place].lower()
-    bits = named_bits or (not titled and width >= len(_TWELVE) and means == "bitscore")
-    why = f"scores from {called}" + (" (bit scores)" if bits else "")
-    if distances := means == "distance":
+    if titled:
+        bits = "bit" in titles[place].lower()
+    else:
+        bits = width >= len(_TWELVE) and meaning == "bitscore"
+    if meaning == "distance":
         why = f"distances from {called}"
-    return Layout(separator, width, query, target, place, pairs, head, why, distances)
+    elif bits:
+        why = f"scores from {called} (bit scores)"
+    else:
+        why = f"scores from {called}"
+    return Layout(
+        separator=separator,
+        width=width,
+        query=query,
+        target=target,
+        score=place,
+        signed=pairs,
+        head=head,
+        why=why,
+        distances=meaning == "distance",
+    )
 
 
 def _cut(lines: Sequence[Line]) -> tuple[str, list[list[str]]]:
     """Return the separator of the first line, and the fields of all."""
-    mark = next((mark for mark in "\t,;" if mark in lines[0][1]), " ")
+    mark = " "
+    for candidate in "\t,;":
+        if candidate in lines[0][1]:
+            mark = candidate
+            break
     return mark, [row.texts() for row in cut(iter(lines), mark)]
 
 
 def _is_title_line(rows: list[list[str]], pairs: bool) -> bool:
-    below = not pairs or (len(rows) > 1 and is_number(rows[1][-1]))
-    return below and not any(map(is_number, rows[0]))
+    """Whether the first row has no numbers, and of pairs the second one has."""
+    if any(map(is_number, rows[0])):
+        return False
+    if pairs:
+        return len(rows) > 1 and is_number(rows[1][-1])
+    return True
 
 
 def _commented(text: bytes) -> list[str]:
     """Titles in a comment, as BLAST -outfmt 7 writes them; none if there is none."""
     found = re.search(rb"# Fields:([^\n]*)", text)
-    return found[1].decode(errors="replace").split(",") if found else []
+    if found is None:
+        return []
+    return found[1].decode(errors="replace").split(",")
 
 
 def _has_names(titles: Sequence[str]) -> bool:
@@ -135,16 +166,22 @@ def is_pair_list(lines: Sequence[str]) -> bool:
     except FormatError:  # a quote that is not closed
         return False
     if len(rows) > 1:
-        of_score = len(rows[0]) == 3 and _meaning(rows[0][2]) in _TITLES
-        if _has_names(rows[0]) or (of_score and _is_pair(rows[1], "\t")):
+        titles = rows[0]
+        if _has_names(titles):
+            return True
+        has_score = len(titles) == 3 and _meaning(titles[2]) in _TITLES
+        if has_score and _is_pair(rows[1], "\t"):
             return True
     return mark in "\t " and all(_is_pair(row, mark) for row in rows)
 
 
 def _is_pair(row: list[str], mark: str) -> bool:
-    named = len(row) > 2 and not is_number(row[0]) and not is_number(row[1])
-    usual = len(row) in (3, len(_TWELVE)) or mark == "\t"
-    return named and usual and all(map(is_number, row[2 : len(_TWELVE)]))
+    """Whether a row is two names and numbers; only tabs allow any count of these."""
+    if len(row) < 3 or is_number(row[0]) or is_number(row[1]):
+        return False
+    if mark != "\t" and len(row) not in (3, len(_TWELVE)):
+        return False
+    return all(map(is_number, row[2 : len(_TWELVE)]))
 
 
 def _untitled(sample: list[list[str]], score: str | int, place: Place) -> list[str]:
@@ -154,16 +191,24 @@ def _untitled(sample: list[list[str]], score: str | int, place: Place) -> list[s
     if width == len(_TWELVE) or (width > len(_TWELVE) and _is_blast(sample)):
         return [*_TWELVE, *titles[len(_TWELVE) :]]
     if width < 3 or (width > 3 and isinstance(score, str)):
-        has = f"has {width} fields and no title line; expected 3 (query, target, score)"
-        how = "Name the score by a title line, or score=NUMBER"
-        raise place.error(f"{has} or the 12 of BLAST. {how}")
-    return [*titles[:2], "bitscore"] if width == 3 else titles
+        raise place.error(
+            f"has {width} fields and no title line; expected 3 (query, target, score) "
+            "or the 12 of BLAST. Name the score by a title line, or score=NUMBER"
+        )
+    if width == 3:
+        return ["query", "target", "bitscore"]
+    return titles
 
 
 def _is_blast(sample: list[list[str]]) -> bool:
     """Whether the first twelve columns are BLAST's: whole numbers, e-value, score."""
-    whole = all(field.isdigit() for row in sample for field in row[3:10])
-    return whole and all(is_number(row[k]) for row in sample for k in (2, 10, 11))
+    for row in sample:
+        identity, counts, evalue, bitscore = row[2], row[3:10], row[10], row[11]
+        if not all(field.isdigit() for field in counts):
+            return False
+        if not all(map(is_number, (identity, evalue, bitscore))):
+            return False
+    return True
 
 
 def _falls(sample: list[list[str]], column: int, query: int, target: int) -> bool:
@@ -171,11 +216,15 @@ def _falls(sample: list[list[str]], column: int, query: int, target: int) -> boo
     own: dict[str, list[float]] = {}
     others: dict[str, list[float]] = {}
     for row in sample:
-        if is_number(row[column]):
-            value, same = float(row[column]), row[query] == row[target]
-            for name in {row[query], row[target]}:
-                (own if same else others).setdefault(name, []).append(value)
-    both = [name for name in own if name in others]
+        if not is_number(row[column]):
+            continue
+        value = float(row[column])
+        if row[query] == row[target]:
+            own.setdefault(row[query], []).append(value)
+        else:
+            others.setdefault(row[query], []).append(value)
+            others.setdefault(row[target], []).append(value)
+    both = own.keys() & others.keys()
     falls = sum(min(own[name]) < min(others[name]) for name in both)
     rises = sum(max(own[name]) > max(others[name]) for name in both)
     return falls >= _FEWEST and falls > 4 * rises
@@ -184,7 +233,10 @@ def _falls(sample: list[list[str]], column: int, query: int, target: int) -> boo
 def _meaning(title: str) -> str:
     """What a title stands for; one that is not known stands for itself."""
     word = title.strip().lower()
-    return next((k for k, words in _TITLES.items() if word in words), word)
+    for meaning, words in _TITLES.items():
+        if word in words:
+            return meaning
+    return word
 
 
 def _place(title: str | int, titles: list[str], path: Path) -> int:
@@ -194,29 +246,36 @@ def _place(title: str | int, titles: list[str], path: Path) -> int:
     """
     if not isinstance(title, str):
         if isinstance(title, bool) or not 1 <= title <= len(titles):
-            right = f"the number of a column from 1 to {len(titles)}"
-            raise ValueError(f"score={title!r} must be a title or {right}")
+            raise ValueError(
+                f"score={title!r} must be a title or the number of a column from 1 to "
+                f"{len(titles)}"
+            )
         return int(title) - 1
-    lower, meanings = [t.lower() for t in titles], list(map(_meaning, titles))
-    word, meaning = title.strip().lower(), _meaning(title)
-    if word in lower:
-        return lower.index(word)
+    word = title.strip().lower()
+    words = [title.lower() for title in titles]
+    if word in words:
+        return words.index(word)
+    meaning = _meaning(title)
+    meanings = [_meaning(title) for title in titles]
     if meaning in meanings:
         return meanings.index(meaning)
-    named = ("", "query", "target")
-    left = [k for k, means in enumerate(meanings) if means not in named]
+    left = [k for k, other in enumerate(meanings) if other not in _NO_SCORES]
     growing = [k for k in left if meanings[k] not in _WHY] or left
     if meaning == "bitscore" and len(growing) == 1:
         return growing[0]
-    known = f"its columns are {', '.join(titles)}"
-    raise FormatError(path, f"has no column {title!r}; {known}")
+    raise FormatError(
+        path, f"has no column {title!r}; its columns are {', '.join(titles)}"
+    )
 
 
 def _falling(titles: list[str], place: int, called: str, path: Path) -> FormatError:
     """Say why a column is no score, and name a better one."""
     less = "items have less of it with themselves than with others"
-    why, repair = _WHY.get(_meaning(titles[place]), less), _INSTEAD
-    for k in [k for k, title in enumerate(titles) if _meaning(title) == "bitscore"][:1]:
+    why = _WHY.get(_meaning(titles[place]), less)
+    repair = _INSTEAD
+    meanings = [_meaning(title) for title in titles]
+    if "bitscore" in meanings:
+        k = meanings.index("bitscore")
         repair = f"Take column {k + 1} ({titles[k]}): score={k + 1}"
     return FallingScoreError(path, f"{called} is no score: {why}. {repair}")
 

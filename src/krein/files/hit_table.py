@@ -91,10 +91,13 @@ def read_hits(
             return load_hits(file, names, against)
         layout = find_columns(file, score, columns)
         rows = Table(names)
-        others = rows if against is None else Table(against, "against")
+        others = rows
+        titles = None
+        if against is not None:
+            others = Table(against, "against")
+            titles = others.names()
         triplets = collect(file, layout, rows, others)
         data = compressed(triplets, (len(rows), len(others)), several)
-        titles = None if others is rows else others.names()
         return Named(data, rows.names(), titles, notes=[layout.why])
 
 
@@ -106,7 +109,8 @@ class Table(dict[bytes, int]):
             raise TypeError(f"{what} must be a list of names, got the text {names!r}")
         listed = check_names(names, len(names or ()), what) or []
         super().__init__({name.encode(): k for k, name in enumerate(listed)})
-        self.fixed, self.what = names is not None, what
+        self.fixed = names is not None
+        self.what = what
 
     def __missing__(self, name: bytes) -> int:
         return -1 if self.fixed else self.setdefault(name, len(self))
@@ -134,21 +138,30 @@ def collect(
         block = fast_lines(text, layout) or careful_lines(text, layout, first)
         if columns is rows:
             names = [b""] * (2 * len(block.query))
-            names[::2], names[1::2] = block.query, block.target
+            names[::2] = block.query
+            names[1::2] = block.target
             codes = rows.codes(names).reshape(-1, 2).T
         else:
             codes = np.stack([rows.codes(block.query), columns.codes(block.target)])
-        for k in np.flatnonzero((codes < 0).any(axis=0))[:1]:
-            side = int(codes[0, k] >= 0)
-            table, column = (rows, columns)[side], (layout.query, layout.target)[side]
-            name, (place, _) = block[side][k], data_lines(text, first)[k]
-            what = f"{name.decode()!r} is not among the {len(table)} names in"
-            repair = f"leave {table.what} out to take the names of the file"
-            raise place.error(f"{what} {table.what}=; {repair}", column + 1)
+        unknown = np.flatnonzero((codes < 0).any(axis=0))
+        if unknown.size:
+            k = unknown[0]
+            place, _ = data_lines(text, first)[k]
+            if codes[0, k] < 0:
+                raise _not_among(block.query[k], rows, place, layout.query)
+            raise _not_among(block.target[k], columns, place, layout.target)
         kept = slice(None) if layout.signed else block.scores > 0
         for part, values in zip(long, (*codes, block.scores), strict=True):
             part.frombytes(values[kept].tobytes())
     return [np.frombuffer(part, dtype=part.typecode) for part in long]
+
+
+def _not_among(name: bytes, table: Table, place: Place, field: int) -> FormatError:
+    return place.error(
+        f"{name.decode()!r} is not among the {len(table)} names in {table.what}=; "
+        f"leave {table.what} out to take the names of the file",
+        field + 1,
+    )
 
 
 def compressed(
@@ -162,15 +175,17 @@ def compressed(
     triplets.clear()
     if (rows[1:] < rows[:-1]).any():
         order = np.argsort(rows, kind="stable")
-        rows, columns, scores = rows[order], columns[order], scores[order]
+        rows = rows[order]
+        columns = columns[order]
+        scores = scores[order]
         del order
     index: Any = np.int32 if rows.size < np.iinfo(np.int32).max else np.int64
     starts = np.searchsorted(rows, np.arange(shape[0] + 1)).astype(index)
     matrix = scipy.sparse.csr_array((scores, columns, starts), shape=shape)
     matrix.sort_indices()
     if several == "max" and not matrix.has_canonical_format:
-        new = np.append(True, (np.diff(rows) != 0) | (np.diff(matrix.indices) != 0))
-        first = np.flatnonzero(new)
+        changes = (np.diff(rows) != 0) | (np.diff(matrix.indices) != 0)
+        first = np.flatnonzero(np.append(True, changes))  # of each pair
         largest = np.maximum.reduceat(matrix.data, first)
         matrix.data[:] = 0.0  # so that the sum of several is the largest
         matrix.data[first] = largest
@@ -183,11 +198,14 @@ def hits_of_matrix(
 ) -> Named:
     """Check a SciPy sparse array and name it."""
     data = checked_scores(matrix)
-    if columns is None and data.shape[0] != data.shape[1]:
-        columns = [str(k) for k in range(data.shape[1])]
-    rows = [str(k) for k in range(data.shape[0])] if names is None else names
-    names = check_names(rows, data.shape[0], "names")
-    return Named(data, names, check_names(columns, data.shape[1], "against"))
+    n, m = data.shape
+    if names is None:
+        names = [str(k) for k in range(n)]
+    if columns is None and n != m:
+        columns = [str(k) for k in range(m)]
+    return Named(
+        data, check_names(names, n, "names"), check_names(columns, m, "against")
+    )
 
 
 def checked_scores(matrix: Any, *, copy: bool = True) -> scipy.sparse.csr_array:
@@ -201,10 +219,13 @@ def checked_scores(matrix: Any, *, copy: bool = True) -> scipy.sparse.csr_array:
     if not np.isfinite(data.data).all():
         raise ValueError("the sparse array holds NaN or infinity; hits are finite")
     if (data.data < 0).any():
-        has = f"the sparse array holds the negative score {data.data.min():g}"
-        raise ValueError(f"{has}; scores of hits are 0 or more")
+        raise ValueError(
+            f"the sparse array holds the negative score {data.data.min():g}; scores of "
+            "hits are 0 or more"
+        )
     if copy or not data.has_canonical_format or not data.data.all():
-        data = data if copy else data.copy()
+        if not copy:
+            data = data.copy()
         data.sum_duplicates()
         data.eliminate_zeros()
     return data
@@ -215,17 +236,20 @@ def load_hits(
 ) -> Named:
     """Read .npz of `scipy.sparse.save_npz` or `write_hits`; nothing is unpickled."""
     arrays = read_arrays(path)
-    data, indices, indptr, shape = (
-        arrays.get(key, ()) for key in ("data", "indices", "indptr", "shape")
-    )
-    if arrays.get("format") not in (b"csr", "csr") or not len(indptr):
-        form = "a sparse matrix in csr form (scipy.sparse.save_npz(path, A.tocsr()))"
-        raise FormatError(path, f"expected {form}, found {', '.join(sorted(arrays))}")
+    starts: Any = arrays.get("indptr", ())
+    if arrays.get("format") not in (b"csr", "csr") or not len(starts):
+        raise FormatError(
+            path,
+            "expected a sparse matrix in csr form (scipy.sparse.save_npz(path, "
+            f"A.tocsr())), found {', '.join(sorted(arrays))}",
+        )
+    parts = (arrays.get("data", ()), arrays.get("indices", ()), starts)
+    shape: Any = arrays.get("shape", ())
+    rows: Any = arrays.get("names") if names is None else names
+    columns: Any = arrays.get("columns") if against is None else against
     try:
-        matrix = scipy.sparse.csr_array((data, indices, indptr), shape=tuple(shape))
+        matrix = scipy.sparse.csr_array(parts, shape=tuple(shape))
         matrix.check_format(full_check=True)
-        rows: Any = arrays.get("names") if names is None else names
-        columns: Any = arrays.get("columns") if against is None else against
         return hits_of_matrix(matrix, rows, columns)
     except (ValueError, TypeError, IndexError) as error:
         raise FormatError(path, f"the sparse matrix is damaged: {error}") from None
@@ -238,7 +262,10 @@ def kind_of_hits(path: Path) -> str:
             return "sparse" if "indptr.npy" in members.namelist() else "none"
     first, text = next(table_blocks(path), (Place(path), b""))
     lines = [content for _, content in data_lines(text, first, most=20)]
-    if not lines or not (b"# Fields:" in text or is_pair_list(lines)):
+    commented = b"# Fields:" in text  # titles, as BLAST -outfmt 7 writes them
+    if not lines or not (commented or is_pair_list(lines)):
         return "none"
-    head = find_columns(path).head
-    return "titled" if head or b"# Fields:" in text else "pairs"
+    layout = find_columns(path)
+    if commented or layout.head:
+        return "titled"
+    return "pairs"

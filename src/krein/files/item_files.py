@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import string
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,7 @@ from krein.arrays import available_memory
 from krein.files import cells, sources, tables
 from krein.files.cells import Row
 from krein.files.matching import Labels, choose_labels
-from krein.files.sources import FormatError, How, Named, Place, text_lines
+from krein.files.sources import FormatError, How, Line, Named, Place, text_lines
 from krein.words import warn_user
 
 _TRUTH = {"true", "false"}
@@ -46,16 +46,19 @@ def fast_fasta(path: Path) -> Named | None:
         left -= len(block)
         if left < 0 or b"\r" in block or not block.isascii():
             return None
-        first, *fields = _TITLE.split(block.decode("ascii"))
-        parts = [lines.replace("\n", "") for lines in fields[1::2]]
-        odd = first or "".join(parts).encode().translate(None, _LETTERS)
-        # A > inside a line cuts that line.
-        if odd or not all(parts) or {lines[-1] for lines in fields[1::2]} != {"\n"}:
+        above, *fields = _TITLE.split(block.decode("ascii"))
+        titles = fields[::2]
+        records = fields[1::2]
+        if above or not all(record.endswith("\n") for record in records):
+            return None  # a > inside a line cuts that line
+        parts = [record.replace("\n", "") for record in records]
+        if not all(parts) or "".join(parts).encode().translate(None, _LETTERS):
             return None
-        names += fields[::2]
+        names += titles
         sequences += parts
-    unique = bool(names) and len(set(names)) == len(names)
-    return Named(sequences, names) if unique else None
+    if not names or len(set(names)) < len(names):
+        return None
+    return Named(sequences, names)
 
 
 def careful_fasta(path: Path) -> Named:
@@ -74,9 +77,11 @@ def careful_fasta(path: Path) -> Named:
             if not parts:
                 raise place.error("expected '>' and a name before the first sequence")
             letters = "".join(text.split())
-            if odd := _ODD.search(letters):
-                problem = f"{odd[0]!r} is not a letter of a sequence"
-                raise place.error(problem, odd.start() + 1)
+            odd = _ODD.search(letters)
+            if odd is not None:
+                raise place.error(
+                    f"{odd[0]!r} is not a letter of a sequence", odd.start() + 1
+                )
             parts[-1] += letters
     for name, place, part in zip(names, starts, parts, strict=True):
         if not part:
@@ -106,7 +111,8 @@ def read_ucr(path: Path, how: How) -> Named:
 
     NaN behind the last value, which pads series of unequal length, is cut off.
     """
-    series, labels = [], []
+    series: list[np.ndarray] = []
+    labels: list[str] = []
     for row in cells.read_rows(path, how.separator or "\t", _WEIGHT):
         fields = row.texts()
         while fields and fields[-1].lower() in ("nan", ""):
@@ -120,13 +126,18 @@ def read_ucr(path: Path, how: How) -> Named:
 
 def _numbers(fields: Sequence[str], place: Place, first: int) -> np.ndarray:
     """Numbers of fields; the first of them is in this column."""
-    places = enumerate(fields, start=first)
-    return np.array([cells.parse_number(field, place, k) for k, field in places])
+    numbers = []
+    for column, field in enumerate(fields, start=first):
+        numbers.append(cells.parse_number(field, place, column))
+    return np.array(numbers)
 
 
 def _stack(series: list[np.ndarray], path: Path) -> np.ndarray | list[np.ndarray]:
-    same = len({item.shape for item in _some(series, path, "series")}) == 1
-    return np.stack(series) if same else series
+    """One array where all series have one shape, else a list."""
+    shapes = {item.shape for item in _some(series, path, "series")}
+    if len(shapes) > 1:
+        return series
+    return np.stack(series)
 
 
 def read_ts(path: Path, how: How | None = None) -> Named:
@@ -135,7 +146,30 @@ def read_ts(path: Path, how: How | None = None) -> Named:
     Of ``(time, value)`` pairs the values count, in the order of their times.
     """
     stripped = ((place, text.strip()) for place, text in text_lines(path, _WEIGHT))
-    lines, labelled, timed = sources.without_comments(stripped, "#%"), False, False
+    lines = sources.without_comments(stripped, "#%")
+    labelled, timed = _ts_head(lines)
+    numbers = _timed_numbers if timed else _plain_numbers
+    series: list[np.ndarray] = []
+    labels: list[str] = []
+    for place, text in lines:
+        channels = _TS_COLON.split(text)
+        if labelled:
+            labels.append(channels.pop().strip())
+        rows = [numbers(channel, place) for channel in channels]
+        if not rows or len({row.size for row in rows}) > 1:
+            raise place.error("the channels of a series must have one length")
+        item = rows[0] if len(rows) == 1 else np.stack(rows)
+        series.append(item)
+        if item.shape[:-1] != series[0].shape[:-1]:
+            raise place.error(f"has {len(rows)} channels, the first series has others")
+    target = cells.as_labels(labels) if labelled else None
+    return Named(_stack(series, path), target=target)
+
+
+def _ts_head(lines: Iterator[Line]) -> tuple[bool, bool]:
+    """Read the lines up to @data: whether series have labels, and time stamps."""
+    labelled = False
+    timed = False
     for place, text in lines:
         word, *rest = text.lower().split()
         if word == "@data":
@@ -144,25 +178,12 @@ def read_ts(path: Path, how: How | None = None) -> Named:
             raise place.error("expected a line that begins with @")
         if word == "@attribute":
             raise place.error("this is an .arff file; scipy.io.arff.loadarff reads it")
+        is_true = rest[:1] == ["true"]
         if word == "@timestamps":
-            timed = rest[:1] == ["true"]
+            timed = is_true
         if word in ("@classlabel", "@targetlabel"):
-            labelled = rest[:1] == ["true"]
-    series: list[np.ndarray] = []
-    labels: list[str] = []
-    for place, text in lines:
-        channels = _TS_COLON.split(text)
-        if labelled:
-            labels.append(channels.pop().strip())
-        read = _timed_numbers if timed else _plain_numbers
-        rows = [read(channel, place) for channel in channels]
-        if not rows or len({row.size for row in rows}) > 1:
-            raise place.error("the channels of a series must have one length")
-        series.append(rows[0] if len(rows) == 1 else np.stack(rows))
-        if series[-1].shape[:-1] != series[0].shape[:-1]:
-            raise place.error(f"has {len(rows)} channels, the first series has others")
-    target = cells.as_labels(labels) if labelled else None
-    return Named(_stack(series, path), target=target)
+            labelled = is_true
+    return labelled, timed
 
 
 def _plain_numbers(channel: str, place: Place) -> np.ndarray:
@@ -205,7 +226,8 @@ def read_columns(path: Path, how: How) -> Named:
     titles = dict(enumerate(header.texts()))
     for title in how.drop:
         titles.pop(cells.column_at(header, title), None)
-    labels, note = Named(None), ""
+    labels = Named(None)
+    origins = ""  # of labels and names, for people
     if how.label_column is not None:
         place = cells.column_at(header, how.label_column)
         titles.pop(place, None)
@@ -213,25 +235,34 @@ def read_columns(path: Path, how: How) -> Named:
         labels = choose_labels(Labels(rows, place), each, how.skip_unlabelled)
         if labels.labelled is not None:
             rows = [rows[k] for k in labels.labelled]
-        note = f", {labels.notes[0]}"
+        origins = f", {labels.notes[0]}"
+    names = None
     named = _column_of_names(header, rows, titles, how)
     if named is not None:
         titles.pop(named, None)
-        note += f", names from {header.text(named)!r}" if header.text(named) else ""
+        names = _names_of(rows, named, header)
+        if header.text(named):
+            origins += f", names from {header.text(named)!r}"
         if _is_row_number(header, rows, titles):
             titles.pop(0)
-            note += ", the numbering of rows left out"
+            origins += ", the numbering of rows left out"
     columns: list[str] | None = list(titles.values())
     if how.column is not None:
+        columns = None
         items: Any = _texts(rows, cells.column_at(header, how.column))
-        what, columns = f"{len(rows)} items from column {how.column!r}", None
+        what = f"{len(rows)} items from column {how.column!r}"
     elif not titles:
         raise FormatError(path, "there is no column besides names, labels and --drop")
     else:
         items, what = _items(rows, titles, mark, how)
-    names = None if named is None else _names_of(rows, named, header)
-    notes = [f"read {what}{note}"]
-    return Named(items, names, columns, labels.data, notes, labelled=labels.labelled)
+    return Named(
+        items,
+        names,
+        columns,
+        target=labels.data,
+        notes=[f"read {what}{origins}"],
+        labelled=labels.labelled,
+    )
 
 
 def _column_of_names(
@@ -240,8 +271,8 @@ def _column_of_names(
     """The column of names: as told, or the first if its title or its text says so."""
     if how.id_column is not None:
         return cells.column_at(header, how.id_column)
-    several = len(header.fields) > 1
-    if not several or 0 not in titles or header.text(0) == how.column:
+    is_alone = len(header.fields) == 1
+    if is_alone or 0 not in titles or header.text(0) == how.column:
         return None
     if not titles[0]:
         return 0
@@ -251,21 +282,26 @@ def _column_of_names(
     if titles[0].lower() in cells.NAME_TITLES | _ITEM_TITLES:
         return 0
     # Vectors hold no text: a different word in each row can only be a name.
-    words = how.column is None and not how.mixed and len(titles) > 1
-    return 0 if words and not any(map(cells.is_number_or_missing, texts)) else None
+    only_vectors = how.column is None and not how.mixed and len(titles) > 1
+    if only_vectors and not any(map(cells.is_number_or_missing, texts)):
+        return 0
+    return None
 
 
 def _is_row_number(header: Row, rows: list[Row], titles: dict[int, str]) -> bool:
     """Whether the first column is what pandas and R write beside the rows."""
-    untitled = 0 in titles and header.text(0).lower() in ("", "unnamed: 0")
-    return untitled and tables.is_numbering([row.text(0) for row in rows])
+    if 0 not in titles or header.text(0).lower() not in ("", "unnamed: 0"):
+        return False
+    return tables.is_numbering([row.text(0) for row in rows])
 
 
 def _names_of(rows: list[Row], place: int, header: Row) -> list[str] | None:
     """Return a column as names, unless it has no title and counts rows."""
     texts = [row.name(place) for row in rows]
     names = sources.unique_names(texts, [row.place for row in rows])
-    return None if not header.text(place) and tables.is_numbering(names) else names
+    if not header.text(place) and tables.is_numbering(names):
+        return None
+    return names
 
 
 def _texts(rows: list[Row], column: int) -> list[str]:
@@ -283,7 +319,8 @@ def _items(
     comma = mark != "," and tables.has_decimal_commas(rows)
     if not how.mixed:
         vectors = [_numbers_in(rows, k, title, comma) for k, title in titles.items()]
-        return np.column_stack(vectors), f"{len(rows)} vectors of {len(titles)} columns"
+        what = f"{len(rows)} vectors of {len(titles)} columns"
+        return np.column_stack(vectors), what
     from krein.kernels.tables import warn_of_identifiers
 
     unknown = [title for title in how.numbers if title not in titles.values()]
@@ -292,19 +329,24 @@ def _items(
             f"there is no column {unknown[0]!r} to be read as numbers; the columns are "
             + ", ".join(map(repr, titles.values()))
         )
-    columns = [
-        _mixed_column(rows, k, title, comma, title in how.numbers)
-        for k, title in titles.items()
-    ]
+    columns = []
+    categories = 0
+    gaps = 0
+    for k, title in titles.items():
+        column = _mixed_column(rows, k, title, comma, title in how.numbers)
+        columns.append(column)
+        categories += any(isinstance(cell, str) for cell in column)
+        gaps += column.count(None)
     warn_of_identifiers(dict(zip(titles.values(), columns, strict=True)))
-    categories = sum(any(isinstance(x, str) for x in column) for column in columns)
-    gaps = sum(cell is None for column in columns for cell in column)
-    kinds = f"{len(columns) - categories} columns of numbers, {categories} of"
-    what = f"{len(rows)} rows: {kinds} categories, {gaps} missing entries"
+    what = (
+        f"{len(rows)} rows: {len(columns) - categories} columns of numbers, "
+        f"{categories} of categories, {gaps} missing entries"
+    )
     return list(zip(*columns, strict=True)), what
 
 
 def _numbers_in(rows: list[Row], k: int, title: str, comma: bool) -> list[float]:
+    """Numbers of a column; an error says how text is compared instead."""
     try:
         return [row.number(k, comma) for row in rows]
     except FormatError as error:
@@ -324,21 +366,27 @@ def _mixed_column(
     Where a few words stand among numbers, a warning names them; with `insist` they
     count as missing.
     """
-    texts = [row.text(k) for row in rows]
-    missing = [text.lower() in cells.MISSING for text in texts]
-    plain = [cells.with_decimal_point(text) for text in texts] if comma else texts
-    known = zip(plain, missing, strict=True)
-    odd = [i for i, (x, gap) in enumerate(known) if not gap and not cells.is_number(x)]
-    if odd and not insist:
-        numbers = len(rows) - sum(missing) - len(odd)
-        if numbers >= _NUMBERS_PER_WORD * len(odd):
-            _warn_of_words(rows, odd, k, title, numbers)
-        words = [None if gap else x for x, gap in zip(texts, missing, strict=True)]
-        if {word.lower() for word in words if word is not None} <= _TRUTH:
-            return [word and word.lower() for word in words]  # R, pandas, JSON differ
-        return list(words)
-    gaps = {*odd, *(i for i, gap in enumerate(missing) if gap)}
-    return [None if i in gaps else row.number(k, comma) for i, row in enumerate(rows)]
+    words: list[str | None] = []  # the cells as text
+    odd = []  # places of those that are no numbers
+    for i, row in enumerate(rows):
+        text = row.text(k)
+        is_missing = text.lower() in cells.MISSING
+        words.append(None if is_missing else text)
+        plain = cells.with_decimal_point(text) if comma else text
+        if not is_missing and not cells.is_number(plain):
+            odd.append(i)
+    if not odd or insist:
+        gaps = {*odd, *(i for i, word in enumerate(words) if word is None)}
+        return [
+            None if i in gaps else row.number(k, comma) for i, row in enumerate(rows)
+        ]
+    numbers = len(rows) - words.count(None) - len(odd)
+    if numbers >= _NUMBERS_PER_WORD * len(odd):
+        _warn_of_words(rows, odd, k, title, numbers)
+    lower = [None if word is None else word.lower() for word in words]
+    if set(lower) - {None} <= _TRUTH:  # R, pandas and JSON write them differently
+        return list(lower)
+    return list(words)
 
 
 def _warn_of_words(
@@ -346,7 +394,9 @@ def _warn_of_words(
 ) -> None:
     """Warn that few words make categories of a column of numbers, and name them."""
     found = [f"{rows[i].text(k)!r} in line {rows[i].place.line}" for i in odd[:3]]
-    shown = ", ".join(found) + (f" and {len(odd) - 3} more" if len(odd) > 3 else "")
+    shown = ", ".join(found)
+    if len(odd) > 3:
+        shown += f" and {len(odd) - 3} more"
     warn_user(
         f"the column {title!r} has {numbers} numbers and also {shown}: it is read as "
         "categories, equal or not. --numbers "

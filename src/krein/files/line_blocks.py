@@ -81,13 +81,16 @@ def fast_lines(text: bytes, layout: Layout) -> HitLines | None:
     if b'"' in text:
         return None
     wanted = (layout.query, layout.target, layout.score)
-    form = layout.separator, layout.width, wanted
-    fields = _fields(text, *form) or _fields(_LEFT_OUT.sub(b"", text), *form)
+    fields = _fields(text, layout.separator, layout.width, wanted)
+    if fields is None:
+        rest = _LEFT_OUT.sub(b"", text)
+        fields = _fields(rest, layout.separator, layout.width, wanted)
     if fields is None:
         return None
     padded, starts, stops = fields
-    blank = padded[starts[:, :2]] <= _BLANK, padded[stops[:, :2] - 1] <= _BLANK
-    if np.any(blank):  # around a name
+    before = padded[starts[:, :2]] <= _BLANK
+    behind = padded[stops[:, :2] - 1] <= _BLANK
+    if before.any() or behind.any():  # blanks around a name
         return None
     query, target, score = _columns(padded, starts, stops)
     values = _all_numbers([score])
@@ -102,7 +105,9 @@ def fast_numbers(text: bytes, counts: int, width: int) -> Array | None:
     The first `counts` of them are written in digits only, at most eight.
     """
     fields = _fields(text, " ", width, range(width))
-    return None if fields is None else _all_numbers(_columns(*fields), counts)
+    if fields is None:
+        return None
+    return _all_numbers(_columns(*fields), counts)
 
 
 def _fields(
@@ -138,8 +143,10 @@ def _fields(
 
 
 def _columns(padded: np.ndarray, starts: Any, stops: Any) -> list[np.ndarray]:
-    places = zip(starts.T, stops.T, strict=True)
-    return [_words(padded, start, stop) for start, stop in places]
+    columns = []
+    for start, stop in zip(starts.T, stops.T, strict=True):
+        columns.append(_words(padded, start, stop))
+    return columns
 
 
 def _all_numbers(columns: list[np.ndarray], counts: int = 0) -> Array | None:
@@ -207,8 +214,11 @@ def _numbers(words: np.ndarray, digits_only: bool) -> Array:
 def _digits(words: np.ndarray, points: bool) -> tuple[Any, Any, Any]:
     """Digits of fields as one integer, how many are decimals, and other fields."""
     n = len(words)
-    digits, odd = np.zeros(n, dtype=np.uint64), np.zeros(n, dtype=bool)
-    count, decimals, behind = (np.zeros(n, dtype=np.uint8) for _ in range(3))
+    digits = np.zeros(n, dtype=np.uint64)
+    odd = np.zeros(n, dtype=bool)
+    count = np.zeros(n, dtype=np.uint8)
+    decimals = np.zeros(n, dtype=np.uint8)
+    behind = np.zeros(n, dtype=np.uint8)  # points so far
     for byte in np.ascontiguousarray(words.view(np.uint8).reshape(n, -1).T):
         if not byte.any():  # behind the longest field
             break
@@ -244,29 +254,36 @@ def careful_numbers(text: bytes, counts: int, width: int, first: Place) -> Array
             raise place.error(f"expected {_EXPECTED[width]}, got {len(words)} fields")
         for column, word in enumerate(words[:counts], start=1):
             if parse_count(word) is None:
-                problem = f"expected a number of a row or column, got {word!r}"
-                raise place.error(problem, column)
+                raise place.error(
+                    f"expected a number of a row or column, got {word!r}", column
+                )
         rows.append([parse_number(word, place, k) for k, word in enumerate(words, 1)])
     return np.array(rows, dtype=np.float64).reshape(-1, width)
 
 
 def careful_lines(text: bytes, layout: Layout, first: Place) -> HitLines:
     """Parse a block line by line; a FormatError names the line that is wrong."""
-    found: list[tuple[Any, ...]] = []
+    queries: list[bytes] = []
+    targets: list[bytes] = []
+    scores: list[float] = []
     for row in cut(iter(data_lines(text, first)), layout.separator):
-        place, fields = row.place, row.texts()
+        place = row.place
+        fields = row.texts()
         if len(fields) != layout.width:
-            has = f"has {len(fields)} fields, the lines above have {layout.width}"
-            raise place.error(has)
+            raise place.error(
+                f"has {len(fields)} fields, the lines above have {layout.width}"
+            )
         for k in (layout.query, layout.target):
             if not fields[k]:
                 raise place.error("the name is missing", k + 1)
         score = parse_number(fields[layout.score], place, layout.score + 1)
         if score < 0 and not layout.signed:
-            problem = f"the score {score:g} is negative; scores of hits are 0"
-            hint = "Similarities with signs are read by read_matrix"
-            raise place.error(f"{problem} or more. {hint}", layout.score + 1)
-        names = fields[layout.query].encode(), fields[layout.target].encode()
-        found.append((*names, score))
-    queries, targets, scores = ([line[k] for line in found] for k in range(3))
+            raise place.error(
+                f"the score {score:g} is negative; scores of hits are 0 or more. "
+                "Similarities with signs are read by read_matrix",
+                layout.score + 1,
+            )
+        queries.append(fields[layout.query].encode())
+        targets.append(fields[layout.target].encode())
+        scores.append(score)
     return HitLines(queries, targets, np.array(scores, dtype=float))

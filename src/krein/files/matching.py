@@ -17,6 +17,7 @@ from krein.files.sources import FormatError, Named, Names, Place
 from krein.files.tables import is_numbering
 
 _TITLES = ("label", "labels", "class", "classes", "target", "y", "category", "group")
+_SAMPLE = 100  # lines by which a blank is told to be a separator
 
 
 def read_labels(
@@ -74,8 +75,9 @@ def read_labels(
     (array([0]), array([1]))
     >>> folder.cleanup()
     """
-    names = None if names is None else list(names)
-    n_items = n_items if names is None else len(names)
+    if names is not None:
+        names = list(names)
+        n_items = len(names)
     with sources.readable(path) as file:
         if sources.file_head(file).startswith(b"\x93NUMPY"):
             found = _labels_of_array(file)
@@ -101,17 +103,18 @@ class Labels:
 
     def at(self, place: int) -> str | None:
         """Return the label in a row, None where there is none."""
-        row = self.rows[place]
-        missing = place < 0 or row.lacks_label(self.column)
-        return None if missing else row.name(self.column)
+        if place < 0 or self.rows[place].lacks_label(self.column):
+            return None
+        return self.rows[place].name(self.column)
 
 
 def _labels_of_array(path: Path) -> Labels:
     """Return the labels of a .npy file, which has no header."""
     values = np.asarray(read_npy(path).data)
     if values.ndim != 1 or not values.size or values.dtype.kind not in "biufU":
-        got = f"shape {values.shape} of {values.dtype}"
-        raise FormatError(path, f"expected labels, got {got}")
+        raise FormatError(
+            path, f"expected labels, got shape {values.shape} of {values.dtype}"
+        )
     rows = [Row(Place(path), [str(value)]) for value in values.tolist()]
     return Labels(rows, 0, f"read {values.size} labels", values=values)
 
@@ -120,22 +123,30 @@ def _find_labels(
     rows: list[Row], column: str | None, names: Names, n_items: int | None
 ) -> Labels:
     """Find the header, and the columns of labels and of names beside them."""
-    first, width = rows[0], len(rows[0].fields)
+    first = rows[0]
+    width = len(first.fields)
     titled = column is not None or _has_header(rows, names, n_items)
-    rows = rows[1:] if titled else rows
+    if titled:
+        rows = rows[1:]
     if column is None and width > 2:
-        has = f"has {width} columns ({', '.join(first.texts())})"
-        choose = "choose that of the labels with column= (--label-column TITLE)"
-        raise FormatError(first.place.path, f"{has}; {choose}")
+        raise FormatError(
+            first.place.path,
+            f"has {width} columns ({', '.join(first.texts())}); choose that of the "
+            "labels with column= (--label-column TITLE)",
+        )
     if not rows:
         raise FormatError(first.place.path, "there are no labels in the file")
-    place, beside, where = width - 1, 0 if width == 2 else None, ""
     if column is not None:
-        place, where = cells.column_at(first, column), f" from column {column!r}"
+        place = cells.column_at(first, column)
         beside = _place_of_names(first.texts(), rows, place, set(names or ()))
-    elif titled:
-        titles = ", ".join(map(repr, first.texts()))
-        where = f" (line {first.place.line} is a header: {titles})"
+        where = f" from column {column!r}"
+    else:
+        place = width - 1
+        beside = 0 if width == 2 else None
+        where = ""
+        if titled:
+            titles = ", ".join(map(repr, first.texts()))
+            where = f" (line {first.place.line} is a header: {titles})"
     own = None
     if beside is not None:
         own = [row.name(beside) for row in rows]
@@ -148,10 +159,16 @@ def _find_labels(
 def _find_separator(path: Path, names: Names) -> str:
     """Return the separator; blanks may stand inside labels, unless names end there."""
     mark = cells.find_separator(path, "\t;,", numbers=False, otherwise="")
-    lines, known = islice(sources.text_lines(path), 100), set(names or ())
-    words = [text.split(maxsplit=1) for _, text in lines]
-    named = sum(len(pair) == 2 and pair[0] in known for pair in words)
-    return mark or (" " if named > len(words) // 2 else "\t")
+    if mark:
+        return mark
+    known = set(names or ())
+    n_lines = 0
+    n_named = 0
+    for _, text in islice(sources.text_lines(path), _SAMPLE):
+        words = text.split(maxsplit=1)
+        n_lines += 1
+        n_named += len(words) == 2 and words[0] in known
+    return " " if n_named > n_lines // 2 else "\t"
 
 
 def _has_header(rows: list[Row], names: Names, n_items: int | None) -> bool:
@@ -162,13 +179,17 @@ def _has_header(rows: list[Row], names: Names, n_items: int | None) -> bool:
             return first[0] not in names
     if len(first) > 1 and first[0].lower() in cells.NAME_TITLES:
         return True
-    again = any(row[-1] == first[-1] for row in others)
-    if n_items is not None and len(rows) in (n_items, n_items + 1):
-        return len(rows) == n_items + 1 and not again
-    if first[-1].lower() in _TITLES and not again:
+    title = first[-1]
+    labels = [row[-1] for row in others]
+    if n_items is not None and len(rows) == n_items:
+        return False
+    if n_items is not None and len(rows) == n_items + 1:
+        return title not in labels
+    if title.lower() in _TITLES and title not in labels:
         return True
-    numbers = bool(others) and all(cells.is_number(row[-1]) for row in others)
-    return numbers and first[-1][:1].isalpha() and not cells.is_number(first[-1])
+    if not labels or not all(map(cells.is_number, labels)):
+        return False
+    return title[:1].isalpha() and not cells.is_number(title)
 
 
 def _place_of_names(
@@ -188,21 +209,26 @@ def _matched(
     found: Labels, names: Names, n_items: int | None, ignore_names: bool
 ) -> Named:
     """Return the place of each item's label, -1 for none, and the items' names."""
-    n, note, path = len(found.rows), found.note, found.rows[0].place.path
+    n = len(found.rows)
+    note = found.note
+    path = found.rows[0].place.path
     own = None if ignore_names else found.names
     if own is not None and names is not None:
         position = {name: k for k, name in enumerate(own)}
         places = [position.get(name, -1) for name in names]
-        left = n - sum(place >= 0 for place in places)
         note += ", matched by name"
-        note += f"; left out: {left} of other items" if left else ""
+        left = n - sum(place >= 0 for place in places)
+        if left:
+            note += f"; left out: {left} of other items"
         return Named(places, names, notes=[note], by_name=True)
     if own is not None and n_items is None:
         return Named(range(n), own, notes=[note])
     if own is not None and not is_numbering(own):
-        has = f"the labels have names ({own[0]!r}, ...) but the items have none"
-        same = "Is the order the same? --ignore-names (ignore_names=True)"
-        raise FormatError(path, f"{has}. {same}")
+        raise FormatError(
+            path,
+            f"the labels have names ({own[0]!r}, ...) but the items have none. "
+            "Is the order the same? --ignore-names (ignore_names=True)",
+        )
     if n_items is not None and n != n_items:
         raise FormatError(path, f"has {n} labels for {n_items} items")
     alerts = {}
@@ -216,14 +242,17 @@ def _matched(
 
 def _ignored(own: list[str], names: Names) -> dict[str, str]:
     """What was given up by ignoring names."""
-    start = "The names beside the labels were ignored"
     if names is None:
-        doubt = "the items have none: nothing shows that the order is the same"
-        return {"order-unchecked": f"{start}, and {doubt}."}
+        unchecked = (
+            "The names beside the labels were ignored, and the items have none: "
+            "nothing shows that the order is the same."
+        )
+        return {"order-unchecked": unchecked}
     differ = sum(a != b for a, b in zip(own, names, strict=True))
-    same = "they are those of the items, in the same order"
-    found = f"{differ} of {len(names)} items have another name" if differ else same
-    return {"names-ignored": f"{start}; {found}."}
+    found = "they are those of the items, in the same order"
+    if differ:
+        found = f"{differ} of {len(names)} items have another name"
+    return {"names-ignored": f"The names beside the labels were ignored; {found}."}
 
 
 def choose_labels(found: Labels, items: Named, skip_unlabelled: bool) -> Named:
@@ -236,27 +265,35 @@ def choose_labels(found: Labels, items: Named, skip_unlabelled: bool) -> Named:
     absent = len(labels) - len(kept)
     if not kept or (absent and not skip_unlabelled):
         raise _no_label(found, items, labels.index(None), absent)
-    data = cells.as_labels([label for label in labels if label is not None])
     if found.values is not None:
         data = found.values[[items.data[k] for k in kept]]
+    else:
+        data = cells.as_labels([label for label in labels if label is not None])
     if not absent:
         return replace(items, data=data)
-    left = f"{absent} of {len(labels)} items without a label left out"
-    notes = [f"{items.notes[0]}; {left}"]
-    names = None if items.names is None else [items.names[k] for k in kept]
-    return replace(items, data=data, names=names, notes=notes, labelled=np.array(kept))
+    note = f"{items.notes[0]}; {absent} of {len(labels)} items without a label left out"
+    names = items.names
+    if names is not None:
+        names = [names[k] for k in kept]
+    return replace(items, data=data, names=names, notes=[note], labelled=np.array(kept))
 
 
 def _no_label(found: Labels, items: Named, first: int, absent: int) -> FormatError:
-    count = f"{absent} of {len(items.data)} items"
-    place, names = items.data[first], items.names
-    whose = "" if names is None else f" for {names[first]!r}"
+    """Say which is the first item without a label, and of how many."""
+    n = len(items.data)
+    place = items.data[first]
+    whose = "" if items.names is None else f" for {items.names[first]!r}"
     if place >= 0:
-        problem = f"the label is missing{whose} ({count} have none); {cells.SKIP}"
-        return found.rows[place].place.error(problem, found.column + 1)
-    own = f"its own names are {_some(found.names or [])}"
-    path = found.rows[0].place.path
-    return FormatError(path, f"has no label{whose} ({count}); {own}; {cells.SKIP}")
+        return found.rows[place].place.error(
+            f"the label is missing{whose} ({absent} of {n} items have none); "
+            f"{cells.SKIP}",
+            found.column + 1,
+        )
+    return FormatError(
+        found.rows[0].place.path,
+        f"has no label{whose} ({absent} of {n} items); its own names are "
+        f"{_some(found.names or [])}; {cells.SKIP}",
+    )
 
 
 def align_columns(read: Named, expected: Sequence[str]) -> Named:
@@ -282,17 +319,25 @@ def align_columns(read: Named, expected: Sequence[str]) -> Named:
     position = {name: k for k, name in enumerate(given)}
     missing = [name for name in expected if name not in position]
     if missing:
-        unknown = [name for name in given if name not in set(expected)]
-        are = f"the {len(given)} columns are not the {len(expected)} training items"
-        which = f"missing {_some(missing)}; unknown {_some(unknown)}"
-        raise ValueError(f"{are} of the model: {which}")
+        known = set(expected)
+        unknown = [name for name in given if name not in known]
+        raise ValueError(
+            f"the {len(given)} columns are not the {len(expected)} training items of "
+            f"the model: missing {_some(missing)}; unknown {_some(unknown)}"
+        )
     data = read.data[:, [position[name] for name in expected]]
-    left = len(given) - len(expected)
     note = "columns put into the order of the training items, by name"
-    note += f"; {left} of other items left out" if left else ""
+    left = len(given) - len(expected)
+    if left:
+        note += f"; {left} of other items left out"
     return replace(read, data=data, columns=expected, notes=[*read.notes, note])
 
 
 def _some(names: list[str]) -> str:
-    shown = ", ".join(repr(name) for name in names[:3]) or "none"
-    return shown if len(names) <= 3 else f"{shown} and {len(names) - 3} more"
+    """Name the first three, and count the others."""
+    if not names:
+        return "none"
+    shown = ", ".join(map(repr, names[:3]))
+    if len(names) <= 3:
+        return shown
+    return f"{shown} and {len(names) - 3} more"

@@ -21,6 +21,8 @@ from krein.files.sources import FormatError, How, Named, Place
 
 _FIELDS = ("real", "double", "integer", "pattern")
 _SYMMETRIES = ("general", "symmetric")
+_BYTES_A_CELL = 9  # of a matrix, and whether it is given
+_BYTES_AN_ENTRY = 48  # two places, a number, and their copies
 
 
 def _header(text: str, place: Place) -> tuple[bool, bool, bool]:
@@ -31,9 +33,11 @@ def _header(text: str, place: Place) -> tuple[bool, bool, bool]:
     layout, field, symmetry = words[2:]
     if layout not in ("coordinate", "array") or symmetry not in _SYMMETRIES:
         raise place.error(f"{layout} {symmetry} is not read")
-    if field not in _FIELDS or (field == "pattern" and layout == "array"):
+    coordinate = layout == "coordinate"
+    pattern = field == "pattern"
+    if field not in _FIELDS or (pattern and not coordinate):
         raise place.error(f"{field} {layout} is not a matrix of numbers")
-    return layout == "coordinate", field == "pattern", symmetry == "symmetric"
+    return coordinate, pattern, symmetry == "symmetric"
 
 
 def read_matrix_market(path: Path, how: How | None = None) -> Named:
@@ -51,26 +55,41 @@ def read_matrix_market(path: Path, how: How | None = None) -> Named:
     n, m, *entries = [count or 0 for count in counts]
     if n != m and symmetric:
         raise place.error(f"a symmetric matrix has {n} rows and {m} columns")
-    wanted = entries[0] if entries else n * (n + 1) // 2 if symmetric else n * m
-    room = 9 * n * m + 48 * min(wanted, n * m)
-    sources.require_room(room, path, "Take fewer items, or krein.read_hits.")
-    form = (2, 3 - pattern) if coordinate else (0, 1)
-    numbers = np.concatenate([np.empty((0, form[1])), *_blocks(path, place, *form)])
+    if entries:
+        wanted = entries[0]
+    elif symmetric:
+        wanted = n * (n + 1) // 2
+    else:
+        wanted = n * m
+    sources.require_room(
+        _BYTES_A_CELL * n * m + _BYTES_AN_ENTRY * min(wanted, n * m),
+        path,
+        "Take fewer items, or krein.read_hits.",
+    )
+    places = 2 if coordinate else 0
+    width = places if pattern else places + 1
+    blocks = _blocks(path, place, places, width)
+    numbers = np.concatenate([np.empty((0, width)), *blocks])
     if len(numbers) != wanted:
-        follow = f"{wanted} entries are announced, {len(numbers)} follow"
-        raise FormatError(path, f"{follow}; is it complete?")
+        raise FormatError(
+            path,
+            f"{wanted} entries are announced, {len(numbers)} follow; is it complete?",
+        )
     K = _arranged(numbers, (n, m), symmetric, path)
     shape = "symmetric" if symmetric else "general"
     note = f"read {n} x {m} numbers, Matrix Market {shape}, no names"
     return Named(K, notes=[note])
 
 
-def _blocks(path: Path, head: Place, counts: int, width: int) -> Iterator[np.ndarray]:
-    """Read what follows the head; a FormatError names the line that is wrong."""
+def _blocks(path: Path, head: Place, places: int, width: int) -> Iterator[np.ndarray]:
+    """Read what follows the head; a FormatError names the line that is wrong.
+
+    The first `places` of the `width` numbers of a line count from 1.
+    """
     for first, text in table_blocks(path, head.line or 0):
-        numbers = fast_numbers(text, counts, width)
+        numbers = fast_numbers(text, places, width)
         if numbers is None:
-            numbers = careful_numbers(text, counts, width, first)
+            numbers = careful_numbers(text, places, width, first)
         yield numbers
 
 
@@ -81,11 +100,14 @@ def _arranged(
     width = numbers.shape[1]
     if width == 1 and not symmetric:
         return numbers.reshape(shape[::-1]).T
-    # The lower triangle column by column is the upper one row by row.
-    listed = np.triu_indices(shape[0]) if width == 1 else numbers[:, :2].T - 1
-    i, j = (part.astype(np.int64) for part in listed)
+    if width == 1:
+        # The lower triangle column by column is the upper one row by row.
+        i, j = np.triu_indices(shape[0])
+    else:
+        i, j = (numbers[:, :2].T - 1).astype(np.int64)
     outside = (i < 0) | (i >= shape[0]) | (j < 0) | (j >= shape[1])
-    for k in np.flatnonzero(outside)[:1]:
+    if outside.any():
+        k = np.flatnonzero(outside)[0]
         raise FormatError(path, f"entry ({i[k] + 1}, {j[k] + 1}) is outside {shape}")
     if symmetric:
         i, j = np.minimum(i, j), np.maximum(i, j)
@@ -95,7 +117,9 @@ def _arranged(
     if np.count_nonzero(given) != len(numbers):
         raise FormatError(path, "an entry is given twice")
     K[~given] = 0.0
-    return K + np.triu(K, 1).T if symmetric else K
+    if symmetric:
+        return K + np.triu(K, 1).T
+    return K
 
 
 def read_phylip(path: Path, how: How | None = None) -> Named:
@@ -107,24 +131,37 @@ def read_phylip(path: Path, how: How | None = None) -> Named:
         raise place.error(f"expected the number of items, got {first.strip()!r}")
     sources.require_room(8 * n * n, path, "Take fewer items.")
     if len(lines) != n:
-        follow = f"{n} items are announced, {len(lines)} lines follow"
-        raise place.error(f"{follow}; write all distances of an item into one line")
+        raise place.error(
+            f"{n} items are announced, {len(lines)} lines follow; write all distances "
+            "of an item into one line"
+        )
     lower = n > 1 and len(lines[0][1].split()) == 1
-    D, names = np.zeros((n, n)), []
+    D = np.zeros((n, n))
+    names = []
     for i, (place, line) in enumerate(lines):
-        name, *fields = line.split()
-        if not all(map(cells.is_number, fields)):  # ten characters with blanks inside
-            name, fields = line[:10].strip(), line[10:].split()
+        name, fields = _phylip_fields(line)
         wanted = i if lower else n
         if len(fields) != wanted:
             raise place.error(f"item {name!r} has {len(fields)} of {wanted} distances")
-        numbers = enumerate(fields, 2)
-        D[i, :wanted] = [cells.parse_number(word, place, k) for k, word in numbers]
+        for k, word in enumerate(fields):
+            D[i, k] = cells.parse_number(word, place, k + 2)  # the name is field 1
         names.append(cells.name_from_text(name))
-    shape = "the lower triangle" if lower else "a square matrix"
+    shape = "a square matrix"
+    if lower:
+        shape = "the lower triangle"
+        D += D.T
     note = f"read {n} x {n} numbers, PHYLIP, {shape}, names from first column"
     names = sources.unique_names(names, [place for place, _ in lines])
-    return Named(D + D.T if lower else D, names, notes=[note])
+    return Named(D, names, notes=[note])
+
+
+def _phylip_fields(line: str) -> tuple[str, list[str]]:
+    """Cut a line into the name of the item and its distances."""
+    name, *fields = line.split()
+    if all(map(cells.is_number, fields)):
+        return name, fields
+    # A name of ten characters, with blanks inside.
+    return line[:10].strip(), line[10:].split()
 
 
 def read_pairs(path: Path, how: How) -> Named:
@@ -139,37 +176,60 @@ def read_pairs(path: Path, how: How) -> Named:
     queries = Table()
     targets = Table() if how.apart else queries
     rows, columns, values = collect(path, layout, queries, targets)
-    shape = len(queries), len(targets)
-    sources.require_room(16 * shape[0] * shape[1], path, "Read it by krein.read_hits.")
-    K = np.full(shape, -np.inf)
+    n = len(queries)
+    m = len(targets)
+    sources.require_room(16 * n * m, path, "Read it by krein.read_hits.")
+    K = np.full((n, m), -np.inf)  # -inf: not listed
     np.maximum.at(K, (rows, columns), values)
     if not how.apart:
-        K = np.where(np.isneginf(K) | (not distances), np.maximum(K, K.T), K)
-    (order, names), (others, titles) = map(_in_order, (queries, targets))
+        larger = np.maximum(K, K.T)
+        K = np.where(np.isneginf(K), larger, K) if distances else larger
+    order, names = _in_order(queries)
+    others, titles = _in_order(targets)
     K = K[np.ix_(order, others)]
+    if distances or how.missing == "error":
+        _refuse_missing_pairs(K, names, titles, distances, how, path)
     absent = np.isneginf(K)
-    if distances and not how.apart:
-        np.fill_diagonal(absent, False)
-    wanted = np.argwhere(absent if how.apart else np.triu(absent))
-    for i, j in wanted[:1] if distances or how.missing == "error" else ():
-        fill = "measure them" if distances else "pass missing=0 to fill them"
-        first = f"the first is ({names[i]!r}, {titles[j]!r})"
-        raise FormatError(path, f"{len(wanted)} pairs are missing, {first}; {fill}")
-    filled = np.isneginf(K)
-    K[filled] = 0.0 if isinstance(how.missing, str) else how.missing
+    K[absent] = 0.0 if isinstance(how.missing, str) else how.missing
     if how.apart:
-        note = f"read pairs of {shape[0]} items with {shape[1]} others, {layout.why}"
+        note = f"read pairs of {n} items with {m} others, {layout.why}"
         return Named(K, names, titles, notes=[note])
-    count = np.count_nonzero(np.triu(~filled))
-    note = f"read {count} scored pairs of {shape[0]} items, {layout.why}"
+    count = np.count_nonzero(np.triu(~absent))
+    note = f"read {count} scored pairs of {n} items, {layout.why}"
     return Named(K, names, notes=[note])
+
+
+def _refuse_missing_pairs(
+    K: np.ndarray,
+    names: list[str],
+    titles: list[str],
+    distances: bool,
+    how: How,
+    path: Path,
+) -> None:
+    """Raise for pairs that are not listed; distances of items to themselves are 0."""
+    absent = np.isneginf(K)
+    if not how.apart:
+        absent = np.triu(absent)
+        if distances:
+            np.fill_diagonal(absent, False)
+    missing = np.argwhere(absent)
+    if not missing.size:
+        return
+    i, j = missing[0]
+    repair = "measure them" if distances else "pass missing=0 to fill them"
+    raise FormatError(
+        path,
+        f"{len(missing)} pairs are missing, the first is ({names[i]!r}, "
+        f"{titles[j]!r}); {repair}",
+    )
 
 
 def _in_order(table: Table) -> tuple[np.ndarray, list[str]]:
     """Positions of the items and their names; numbers, as R has them, ascend."""
     names = table.names()
     order = list(range(len(names)))
-    if all(map(str.isdigit, names)):
+    if all(name.isdigit() for name in names):
         order.sort(key=lambda k: int(names[k]))
     return np.array(order), [names[k] for k in order]
 
@@ -180,31 +240,45 @@ def complete(read: Named, path: Path, mirror: bool, distances: bool) -> Named:
         read = _without_condensing(read)
     data = np.asarray(read.data)
     if data.ndim != 2 or data.dtype.kind not in "biuf" or data.size == 0:
-        found = f"shape {data.shape}, dtype {data.dtype}"
+        hint = ""
         if data.ndim == 1 and items_of_condensed(data.size):
-            found += "; condensed distances need --kind distance (missing='distance')"
-        raise FormatError(path, f"expected a matrix of numbers, got {found}")
+            hint = "; condensed distances need --kind distance (missing='distance')"
+        raise FormatError(
+            path,
+            f"expected a matrix of numbers, got shape {data.shape}, dtype "
+            f"{data.dtype}{hint}",
+        )
     data = np.asarray(data, dtype=np.float64)
+    n, m = data.shape
+    _check_names(read.names, n, "rows", path)
+    _check_names(read.columns, m, "columns", path)
     notes = read.notes
     if not any(note.startswith("read") for note in notes):
-        start = "read {} x {} numbers, ".format(*data.shape)
-        start += "no names" if read.names is None else "with names"
-        notes = [", ".join([start, *notes])]
-    named = ((read.names, "rows"), (read.columns, "columns"))
-    for n, (names, what) in zip(data.shape, named, strict=True):
-        if names is not None and len(names) != n:
-            raise FormatError(path, f"has {len(names)} names for {n} {what}")
-        sources.unique_names(names or [], [Place(path)] * len(names or []))
+        named = "no names" if read.names is None else "with names"
+        notes = [", ".join([f"read {n} x {m} numbers, {named}", *notes])]
     columns = None if read.columns == read.names else read.columns
     read = replace(read, data=data, columns=columns, notes=notes)
-    return read if np.isfinite(data).all() else _fill(read, path, mirror)
+    if np.isfinite(data).all():
+        return read
+    return _fill(read, path, mirror)
+
+
+def _check_names(names: list[str] | None, n: int, what: str, path: Path) -> None:
+    """Refuse names that are too few, too many or given twice."""
+    if names is None:
+        return
+    if len(names) != n:
+        raise FormatError(path, f"has {len(names)} names for {n} {what}")
+    sources.unique_names(names, [Place(path)] * n)
 
 
 def _without_condensing(read: Named) -> Named:
     """Make a square matrix of distances that stand in one list, row or column."""
     data = np.asarray(read.data)
-    in_line = data.ndim == 1 or (data.ndim == 2 and 1 in data.shape and data.size > 1)
-    if not in_line or read.names is not None or read.columns is not None:
+    is_line = data.ndim == 2 and 1 in data.shape and data.size > 1
+    if data.ndim != 1 and not is_line:
+        return read
+    if read.names is not None or read.columns is not None:
         return read
     n = items_of_condensed(data.size)
     if n is None or data.dtype.kind not in "iuf":
@@ -216,27 +290,36 @@ def _without_condensing(read: Named) -> Named:
 
 def _fill(read: Named, path: Path, mirror: bool) -> Named:
     """Take missing entries from their mirror entries, or say which one is missing."""
-    K, gaps = read.data, np.isnan(read.data)
+    K = read.data
+    gaps = np.isnan(K)
     own = K.shape[0] == K.shape[1] and read.columns is None  # items against themselves
     filled = {}
     if mirror and own and gaps.any():
         known = gaps & ~gaps.T
         K = np.where(known, K.T, K)
-        if count := int(known.sum()):
+        count = int(known.sum())
+        if count:
             what = "1 missing entry" if count == 1 else f"{count} missing entries"
             filled["missing-filled"] = f"{what} taken from across the diagonal"
         if len(K) > 1 and (gaps == np.triu(np.ones_like(gaps))).all():
             np.fill_diagonal(K, 0.0)
-            zero = "nothing is given on the diagonal: 0, as of distances"
-            filled["diagonal-filled"] = zero
+            filled["diagonal-filled"] = (
+                "nothing is given on the diagonal: 0, as of distances"
+            )
     bad = np.argwhere(~np.isfinite(K))
-    for i, j in bad[:1]:
+    if bad.size:
+        i, j = bad[0]
         row = sources.called(read.names, i)
         column = sources.called(read.names if own else read.columns, j)
         if np.isinf(K[i, j]):
             raise FormatError(path, f"row {row} and column {column} hold {K[i, j]}")
-        first = f"the first in row {row} and column {column}"
-        repair = "Measure them, leave these items out, or write a value you can defend"
-        raise FormatError(path, f"{len(bad)} entries are missing, {first}. {repair}")
-    alerts = read.alerts | {key: f"{text}." for key, text in filled.items()}
+        raise FormatError(
+            path,
+            f"{len(bad)} entries are missing, the first in row {row} and column "
+            f"{column}. Measure them, leave these items out, or write a value you can "
+            "defend",
+        )
+    alerts = dict(read.alerts)
+    for key, text in filled.items():
+        alerts[key] = f"{text}."
     return replace(read, data=K, notes=[*read.notes, *filled.values()], alerts=alerts)

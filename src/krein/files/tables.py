@@ -23,6 +23,7 @@ _CORNERS = cells.NAME_TITLES | frozenset(
     "protein sequence spectrum wavelength wavenumber frequency m/z mz cell strain key "
     "code identifier no nr no. nr. #".split()
 )
+_ROUNDING_OF_STEPS = 1e-9  # relative difference of steps that are even
 _FEWEST_EVEN = 4  # numbers in even steps (400, 405, ...) that are a header
 _FEWEST_RISING = 8  # numbers that rise in any steps, by chance in 1 of 40 320 rows
 
@@ -31,9 +32,10 @@ def _is_header(first: Row, second: Row | None = None) -> bool:
     """Whether the first row is titles: text, quoted, or shorter by the corner."""
     texts = first.texts()
     if len(texts) == 1:
-        lone = second is not None and bool(first.quoted) and not second.quoted
-        return lone or not cells.is_number_or_missing(texts[0])
-    if any(not cells.is_number_or_missing(text) for text in texts[1:]):
+        if second is not None and first.quoted and not second.quoted:
+            return True
+        return not cells.is_number_or_missing(texts[0])
+    if not all(map(cells.is_number_or_missing, texts[1:])):
         return True
     if second is None:
         return False
@@ -45,8 +47,9 @@ def _is_header(first: Row, second: Row | None = None) -> bool:
         return True
     # Numbers behind an empty corner: names as pandas writes them, or a row whose first
     # entry is missing. Names are whole, and a matrix has an entry below and beside.
-    whole = all(text.lstrip("-").isdigit() for text in texts[1:])
-    return not texts[0] and whole and len(second.fields) > 1 and bool(second.text(1))
+    if texts[0] or not all(text.lstrip("-").isdigit() for text in texts[1:]):
+        return False
+    return len(second.fields) > 1 and bool(second.text(1))
 
 
 class _Parsed(NamedTuple):
@@ -63,8 +66,9 @@ class _Parsed(NamedTuple):
 
     def without_first(self) -> _Parsed:
         """The rows below the first, which was a header."""
-        values, first, places, first_is_name, bare = self
-        return _Parsed(values[1:], first[1:], places[1:], first_is_name, bare)
+        return self._replace(
+            values=self.values[1:], first=self.first[1:], places=self.places[1:]
+        )
 
 
 def _parse(rows: Iterable[Row], comma: bool, first_is_name: bool | None) -> _Parsed:
@@ -73,46 +77,57 @@ def _parse(rows: Iterable[Row], comma: bool, first_is_name: bool | None) -> _Par
     places: list[Place] = []
     bare = 0
     for row in cells.even(rows, 16, 0):
+        is_text = not cells.is_number_or_missing(row.fields[0])
+        is_quoted = 0 in row.quoted
         if first_is_name is None:
-            lone = 0 in row.quoted and len(row.fields) - 1 not in row.quoted
-            first_is_name = lone or not cells.is_number_or_missing(row.fields[0])
+            alone = is_quoted and len(row.fields) - 1 not in row.quoted
+            first_is_name = is_text or alone
         buffer.extend(_floats(row, first_is_name, comma))
         first.append(row.name(0))
-        bare += 0 not in row.quoted and cells.is_number_or_missing(row.fields[0])
+        bare += not is_quoted and not is_text
         places.append(row.place)
     values = np.frombuffer(buffer).reshape(len(places), -1)
-    for i, j in np.argwhere(np.isinf(values))[:1]:
+    infinite = np.argwhere(np.isinf(values))
+    if infinite.size:
+        i, j = infinite[0]
         raise places[i].error(f"expected a finite number, got {values[i, j]}", j + 1)
     return _Parsed(values, first, places, bool(first_is_name), bare)
 
 
 def _floats(row: Row, first_is_name: bool, comma: bool) -> list[float]:
     """Numbers of a row; NaN for what is missing, and for a name."""
-    start = [np.nan] * first_is_name
-    fields = row.fields[len(start) :]
+    numbers = [np.nan] if first_is_name else []
+    fields = row.fields[len(numbers) :]
     together = "".join(fields)
     if not comma and together.isascii() and "_" not in together:
         try:
-            return [*start, *map(float, fields)]
+            return [*numbers, *map(float, fields)]
         except ValueError:
-            pass
-    places = enumerate(fields, start=len(start) + 1)
-    return [*start, *(_float(field, row, column, comma) for column, field in places)]
+            pass  # field by field: which one it is, and what is missing
+    for field in fields:
+        column = len(numbers) + 1
+        numbers.append(_float(field, row, column, comma))
+    return numbers
 
 
 def _float(field: str, row: Row, column: int, comma: bool) -> float:
+    """Number of a field, NaN if it is missing; columns count from 1."""
     if field.strip().lower() in cells.MISSING:
         return np.nan
     if comma and "." in field:
-        problem = "expected a number; decimal commas and points in one file"
-        raise row.place.error(problem, column)
+        raise row.place.error(
+            "expected a number; decimal commas and points in one file", column
+        )
     return cells.parse_number(field, row.place, column, comma)
 
 
 def has_decimal_commas(rows: Sequence[Row]) -> bool:
     """Whether a field reads as a number with a comma."""
-    texts = (text for row in rows for text in row.texts())
-    return any(cells.with_decimal_point(text) != text for text in texts)
+    for row in rows:
+        for text in row.texts():
+            if cells.with_decimal_point(text) != text:
+                return True
+    return False
 
 
 def read_table(path: Path, how: How, *, matrix: bool = True) -> Named:
@@ -127,28 +142,37 @@ def read_table(path: Path, how: How, *, matrix: bool = True) -> Named:
     if not start:
         raise FormatError(path, "the file is empty; expected a matrix of numbers")
     comma = mark != "," and has_decimal_commas(start)
-    header, above, guessed = None, start[0], False
-    if _is_header(start[0], *start[1:2]):
+    above = start[0]
+    header = None
+    guessed = False
+    if _is_header(above, *start[1:2]):
         header = start.pop(0)
-    elif guessed := _is_header_of_numbers(start) or (
-        not matrix and _is_row_of_positions(start)
-    ):
+    elif _is_header_of_numbers(start) or (not matrix and _is_row_of_positions(start)):
+        guessed = True
         header = start.pop(0)
     if not start:
         raise FormatError(path, "there are names but no numbers", line=1)
-    named = True if header and _has_corner(header, start[0], matrix) else None
+    named = None  # the rows tell
+    if header is not None and _has_corner(header, start[0], matrix):
+        named = True
     parsed = _parse(chain(start, rows), comma, named)
     if header is None and matrix and not how.apart and _is_square_below(parsed, above):
-        guessed, header, parsed = True, above, parsed.without_first()
+        guessed = True
+        header = above
+        parsed = parsed.without_first()
     read = _assemble(parsed, header, path, matrix, guessed)
-    shape = " x ".join(map(str, read.data.shape))
+    n, width = read.data.shape
     shown = _SHOWN.get(mark, repr(mark))
-    note = f"read {shape} numbers, {read.notes[0]}, separator {shown}"
-    notes = [note + (", decimal commas" if comma else "")]
+    note = f"read {n} x {width} numbers, {read.notes[0]}, separator {shown}"
+    if comma:
+        note += ", decimal commas"
+    notes = [note]
     if guessed:
         first = ", ".join(map(repr, above.texts()[:3]))
-        where = f"line {above.place.line} ({first}, ...)"
-        notes.append(f"{where} is taken for a header, not for an item")
+        notes.append(
+            f"line {above.place.line} ({first}, ...) is taken for a header, not for an "
+            "item"
+        )
     return replace(read, notes=notes)
 
 
@@ -168,17 +192,29 @@ def _is_header_of_numbers(start: Sequence[Row]) -> bool:
         return False
     if corner.lower() in cells.NAME_TITLES:
         return True
-    alone = _is_ordered(numbers) and not any(_is_ordered(r.texts()[1:]) for r in others)
+    below = [row.texts()[1:] for row in others]
     names = [row.text(0) for row in others]
+    only_ordered = _is_ordered(numbers) and not any(map(_is_ordered, below))
     if all(map(cells.is_number, names)) or corner.lower() in _CORNERS:
-        return alone or _are_whole(numbers)
-    if len(numbers) >= _FEWEST_RISING:
-        return alone
-    steps = np.diff([float(text) for text in numbers])
-    even = len(numbers) >= _FEWEST_EVEN and np.ptp(steps) <= 1e-9 * np.abs(steps).max()
-    unlike = not re.search(r"\d", corner) and all(re.search(r"\d", x) for x in names)
-    other = _are_whole(numbers) and not any(_are_whole(r.texts()[1:]) for r in others)
-    return alone and bool(even or (unlike and other))
+        return only_ordered or _are_whole(numbers)
+    if not only_ordered or len(numbers) >= _FEWEST_RISING:
+        return only_ordered
+    if len(numbers) >= _FEWEST_EVEN and _is_even(numbers):
+        return True
+    # A word without digits above names with digits, whole numbers above others.
+    only_without_digit = not _has_digit(corner) and all(map(_has_digit, names))
+    only_whole = _are_whole(numbers) and not any(map(_are_whole, below))
+    return only_without_digit and only_whole
+
+
+def _has_digit(text: str) -> bool:
+    return re.search(r"\d", text) is not None
+
+
+def _is_even(texts: Sequence[str]) -> bool:
+    """Whether numbers follow each other in equal steps, to rounding."""
+    steps = np.diff([float(text) for text in texts])
+    return bool(np.ptp(steps) <= _ROUNDING_OF_STEPS * np.abs(steps).max())
 
 
 def _is_row_of_positions(start: Sequence[Row]) -> bool:
@@ -193,12 +229,11 @@ def _is_row_of_positions(start: Sequence[Row]) -> bool:
         return False
     if any(_is_ordered(row.texts()) for row in others):
         return False
-    numbers = [float(text) for text in texts]
-    steps = np.diff(numbers)
-    if np.ptp(steps) <= 1e-9 * np.abs(steps).max():
+    if _is_even(texts):
         return True
+    lowest = min(float(text) for text in texts)
     below = [float(x) for row in others for x in row.texts() if cells.is_number(x)]
-    return bool(below) and min(numbers) > np.nanmax(np.abs(below))
+    return bool(below) and lowest > np.nanmax(np.abs(below))
 
 
 def _is_ordered(texts: Sequence[str]) -> bool:
@@ -230,44 +265,63 @@ def _has_corner(header: Row, row: Row, matrix: bool) -> bool:
     if shorter != 0 or len(row.fields) < 2:
         return shorter == 1
     title = header.text(0).lower()
-    numbered = all(map(cells.is_number, header.texts()[1:]))
-    return not title or (numbered and title in _CORNERS and not matrix)
+    if not title:
+        return True
+    if matrix or title not in _CORNERS:
+        return False
+    return all(map(cells.is_number, header.texts()[1:]))
 
 
 def _assemble(
     parsed: _Parsed, header: Row | None, path: Path, matrix: bool, guessed: bool
 ) -> Named:
     """Decide what the first column and the first row are."""
-    values, names, numbered = parsed.values, None, False
+    values = parsed.values
+    n, width = values.shape
     titles = header.names() if header else []
-    (n, width), corner = values.shape, ""
+    names = None
+    corner = ""
+    numbered = False
     is_id = _is_id(parsed, titles, matrix)
     if matrix and not is_id:
         _refuse_mixed(parsed, header)
     if parsed.first_is_name or is_id:
-        names, values = unique_names(parsed.first, parsed.places), values[:, 1:]
+        names = unique_names(parsed.first, parsed.places)
+        values = values[:, 1:]
         if len(titles) == width:
             corner, *titles = titles
-    elif matrix and header is None and abs(n - width) == 1:
-        lines = values if n > width else values.T  # DataFrame.to_csv(index=False)
-        numbered = is_numbering(lines[0])
-        lines = lines[1:] if numbered else lines
-        values = lines if n > width else lines.T
+    elif matrix and header is None:
+        values, numbered = _without_numbering(values)
     if values.shape[1] == 0:
         raise FormatError(path, "there are names but no numbers")
     if header is None:
         where = "names from first column" if names else "no names"
-        where += " (a row or column of numbering left out)" if numbered else ""
+        if numbered:
+            where += " (a row or column of numbering left out)"
         return Named(values, names, notes=[where])
     if len(titles) != values.shape[1]:
-        has = f"has {len(titles)} names for {values.shape[1]} columns of numbers"
-        raise header.place.error(has)
+        raise header.place.error(
+            f"has {len(titles)} names for {values.shape[1]} columns of numbers"
+        )
     unique_names(titles, [header.place] * len(titles))
     if matrix and n == values.shape[1]:
         free = not corner or (guessed and corner.lower() not in cells.NAME_TITLES)
         return _square(values, names, titles, numbering=free)
-    where = "names from first row" + (" and column" if names else "")
+    where = "names from first row and column" if names else "names from first row"
     return Named(values, names, titles, notes=[where])
+
+
+def _without_numbering(values: np.ndarray) -> tuple[np.ndarray, bool]:
+    """Leave out a first row or column of numbering, and say whether there was one.
+
+    `DataFrame.to_csv` writes such a row with index=False, a column with header=False.
+    """
+    n, width = values.shape
+    if n == width + 1 and is_numbering(values[0]):
+        return values[1:], True
+    if n == width - 1 and is_numbering(values[:, 0]):
+        return values[:, 1:], True
+    return values, False
 
 
 def _square(
@@ -292,15 +346,19 @@ def _square(
 def _refuse_mixed(parsed: _Parsed, header: Row | None) -> None:
     """Refuse text among numbers where a square matrix would have numbers."""
     n, width = parsed.values.shape
-    texts, places = parsed.first, parsed.places
-    doubtful = parsed.first_is_name and parsed.bare > 0 and n == width
-    if header is not None:
-        texts, places = header.texts(), [header.place] * width
+    if header is None:
+        texts = parsed.first
+        doubtful = parsed.first_is_name and parsed.bare > 0 and n == width
+    else:
+        texts = header.texts()
         doubtful = n + 1 == width and not (header.quoted or parsed.first_is_name)
     odd = [k for k, x in enumerate(texts) if not cells.is_number_or_missing(x)]
-    if doubtful and 0 < len(odd) < len(texts) == width:
-        column = 1 if header is None else odd[0] + 1
-        raise places[odd[0]].error(f"expected a number, got {texts[odd[0]]!r}", column)
+    if not doubtful or len(texts) != width or not 0 < len(odd) < width:
+        return
+    problem = f"expected a number, got {texts[odd[0]]!r}"
+    if header is None:
+        raise parsed.places[odd[0]].error(problem, column=1)
+    raise header.place.error(problem, column=odd[0] + 1)
 
 
 def _is_id(parsed: _Parsed, titles: list[str], matrix: bool) -> bool:
@@ -308,14 +366,20 @@ def _is_id(parsed: _Parsed, titles: list[str], matrix: bool) -> bool:
     n, width = parsed.values.shape
     if len(titles) != width or width < 2:
         return False
-    named = titles[0].lower() in cells.NAME_TITLES
+    is_titled = titles[0].lower() in cells.NAME_TITLES
+    if matrix and width != n + 1:
+        return False
     if matrix:
-        return width == n + 1 and (named or set(titles[1:]) == set(parsed.first))
-    return bool(titles[0]) and named and cells.can_be_names(parsed.first)
+        return is_titled or set(titles[1:]) == set(parsed.first)
+    return bool(titles[0]) and is_titled and cells.can_be_names(parsed.first)
 
 
 def is_numbering(values: Sequence[str] | np.ndarray) -> bool:
     """Whether values count from 0 or from 1, as pandas and R (V1, V2, ...) do."""
-    texts = [f"{value:g}" for value in values] if hasattr(values, "dtype") else values
+    texts = values
+    if isinstance(values, np.ndarray):
+        texts = [f"{value:g}" for value in values]
     bare = [text.removeprefix("V") for text in texts]
-    return any(bare == [str(k + s) for k in range(len(bare))] for s in (0, 1))
+    from_0 = [str(k) for k in range(len(bare))]
+    from_1 = [str(k + 1) for k in range(len(bare))]
+    return bare in (from_0, from_1)
