@@ -179,7 +179,8 @@ class Options(argparse.Namespace):
 @cache
 def option_names() -> frozenset[str]:
     """Names of all options of all commands."""
-    groups, commands = declared_options()["group"], declared_options()["command"]
+    groups = declared_options()["group"]
+    commands = declared_options()["command"]
     declare = [*groups.values(), *commands.values()]
     return frozenset(name for some in declare for name in some.get("options", {}))
 
@@ -203,7 +204,8 @@ def build_parser() -> Parser:
 
 
 def _add_command(commands: Any, name: str, command: dict[str, Any]) -> None:
-    summary, examples = command["summary"], "\n  ".join(command["examples"])
+    summary = command["summary"]
+    examples = "\n  ".join(command["examples"])
     about = {"description": summary, "epilog": f"examples:\n  {examples}"}
     parser = commands.add_parser(name, help=summary, **about)
     _add_options(parser, command.get("options", {}))

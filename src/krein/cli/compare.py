@@ -78,8 +78,10 @@ def _compare_all(args: Options) -> tuple[KernelComparison, Inputs]:
         console.check_comparable(args.file, kernel, read.data)
         problem = learning.problem_of(args, read, kernel)
         if args.html is not None and is_large(problem.K):
-            many = f"{problem.codes.size} items are too many for one; leave out --html"
-            raise ValueError(f"the report draws a dense matrix, and {many}")
+            raise ValueError(
+                f"the report draws a dense matrix, and {problem.codes.size} items are "
+                "too many for one; leave out --html"
+            )
         found[name] = _compare(problem, methods, args)
     return KernelComparison(found), read
 

@@ -33,6 +33,7 @@ from krein.words import few_digits, printable
 
 TWINS = "twins"  # --groups: items that are equal to each other
 ITEMS_DIAGNOSED = 3000  # of a table of hits too large for a dense matrix
+_SEEN_OF_SEPARATOR = 1 << 16  # bytes of a file in which --separator must occur
 _SUFFIXES = (".csv", ".tsv", ".txt", ".npy", ".gz")  # of files, not of titles
 
 
@@ -64,9 +65,13 @@ class Inputs(Named):
             data = data[:, kept]
         if scipy.sparse.issparse(data):
             data = compressed_rows(data)
-        parts = {name: getattr(self, name) for name in ("names", "target", "groups")}
-        given = {k: take(v, kept) for k, v in parts.items() if v is not None}
-        return replace(self, data=data, **given)
+        return replace(
+            self,
+            data=data,
+            names=None if self.names is None else take(self.names, kept),
+            target=None if self.target is None else take(self.target, kept),
+            groups=None if self.groups is None else take(self.groups, kept),
+        )
 
 
 def read_inputs(args: Options, kernel: Any = None) -> Inputs:
@@ -119,11 +124,14 @@ def titles_in(listed: str | None) -> list[str]:
 def check_comparable(path: str, kernel: Any, items: Any) -> None:
     """Refuse rows of numbers for a kernel of strings, and text for one of numbers."""
     wanted = kernel.facts.input if isinstance(kernel, Kernel) else "any"
-    text = not isinstance(items, np.ndarray) and isinstance(items[0], str)
-    if wanted in (("vectors", "series") if text else ("strings",)):
-        has = f"has {'text' if text else 'rows of numbers'}, but kernel {kernel.name!r}"
-        other = "see krein kernel list, and --items COLUMN for a column of text"
-        raise ValueError(f"{path} {has} compares {wanted}; {other}")
+    are_text = not isinstance(items, np.ndarray) and isinstance(items[0], str)
+    what = "text" if are_text else "rows of numbers"
+    others = ("vectors", "series") if are_text else ("strings",)
+    if wanted in others:
+        raise ValueError(
+            f"{path} has {what}, but kernel {kernel.name!r} compares {wanted}; see "
+            "krein kernel list, and --items COLUMN for a column of text"
+        )
 
 
 def _read_square(args: Options) -> Named:
@@ -133,18 +141,28 @@ def _read_square(args: Options) -> Named:
     hits = None if distances else read_if_hits(args.file, args.format)
     if hits is not None:
         return hits
-    how: dict[str, Any] = {"missing": "distance" if distances else 0.0}
-    how["separator"] = _separator_of(args.file, args)
-    read = read_matrix(args.file, format=args.format, **how)
-    (n, m), lowest = read.data.shape, read.data.min()
+    read = read_matrix(
+        args.file,
+        format=args.format,
+        missing="distance" if distances else 0.0,
+        separator=_separator_of(args.file, args),
+    )
+    K = read.data
+    n, m = K.shape
     if n != m or (read.names is not None and read.columns is not None):
-        has = f"has {n} rows and {m} columns; expected a square matrix of similarities"
-        other = "or distances of one list of items. A kernel compares rows of numbers"
-        raise FormatError(args.file, f"{has} {other}: --kernel NAME")
-    if distances and lowest < 0:
-        has = f"{args.file} has negative numbers (down to {lowest:.3g})"
-        raise ValueError(f"{has}, which no distance is. Leave out --kind distance")
-    K = both_directions(read.data, args.file) if args.symmetrize else read.data
+        raise FormatError(
+            args.file,
+            f"has {n} rows and {m} columns; expected a square matrix of similarities "
+            "or distances of one list of items. A kernel compares rows of numbers: "
+            "--kernel NAME",
+        )
+    if distances and K.min() < 0:
+        raise ValueError(
+            f"{args.file} has negative numbers (down to {K.min():.3g}), which no "
+            "distance is. Leave out --kind distance"
+        )
+    if args.symmetrize:
+        K = both_directions(K, args.file)
     return replace(read, data=K, names=read.names or read.columns, columns=None)
 
 
@@ -164,7 +182,8 @@ def _separator_of(path: str, args: Options) -> str | None:
     if mark is None or path == "-" or not Path(path).is_file():
         return args.separator
     with readable(path) as file:
-        return args.separator if mark.encode() in file_head(file, 1 << 16) else None
+        occurs = mark.encode() in file_head(file, _SEEN_OF_SEPARATOR)
+    return args.separator if occurs else None
 
 
 def separator_of(args: Options) -> str | None:
@@ -187,8 +206,11 @@ def check_symmetry(read: Inputs, args: Options) -> None:
         return  # was made symmetric
     worst = check_symmetric(read.data, name=args.file)
     if worst > 0.0:
-        share = f"{worst:.1e} of the largest entry"
-        print_note(args, f"both directions differ by {share}: taken for rounding")
+        print_note(
+            args,
+            f"both directions differ by {worst:.1e} of the largest entry: taken for "
+            "rounding",
+        )
 
 
 # --------------------------------------------------------------------- labels, groups
@@ -211,26 +233,45 @@ def labels_of(read: Named, args: Options) -> Named:
     """Read the labels from a file of their own."""
     if args.labels is None:
         raise ValueError("--label-column is a column of the labels; add --labels FILE")
-    how = {"column": args.label_column, "skip_unlabelled": bool(args.skip_unlabelled)}
-    return _read_column(read, args, args.labels, **how)
+    return _read_column(
+        read,
+        args,
+        args.labels,
+        args.label_column,
+        skip_unlabelled=bool(args.skip_unlabelled),
+    )
 
 
-def _read_column(read: Named, args: Options, path: str, **how: Any) -> Named:
-    """Read labels or groups of the items that were read; `how` of `read_labels`."""
-    how |= {"n_items": num_samples(read.data), "separator": _separator_of(path, args)}
-    how["ignore_names"] = bool(args.ignore_names)
-    return read_labels(path, names=read.names, **how)
+def _read_column(
+    read: Named,
+    args: Options,
+    path: str,
+    column: str | None = None,
+    skip_unlabelled: bool = False,
+) -> Named:
+    """Read labels or groups of the items that were read."""
+    return read_labels(
+        path,
+        names=read.names,
+        n_items=num_samples(read.data),
+        column=column,
+        separator=_separator_of(path, args),
+        ignore_names=bool(args.ignore_names),
+        skip_unlabelled=skip_unlabelled,
+    )
 
 
 def _read_groups(read: Inputs, args: Options, kernel: Any) -> Any:
     """Groups of a file, or of a column of the table of labels or of items."""
-    titled = _is_title(args.groups)
-    if titled and args.labels is not None and not _is_title(args.labels):
-        return _read_column(read, args, args.labels, column=args.groups).data
-    if not titled or kernel is None:
+    is_title = _is_title(args.groups)
+    if is_title and args.labels is not None and not _is_title(args.labels):
+        return _read_column(read, args, args.labels, args.groups).data
+    if not is_title or kernel is None:
         return _read_column(read, args, args.groups).data
     table = read_compared(args.file, kernel, args, args.groups)
-    return table.target if read.labelled is None else take(table.target, read.labelled)
+    if read.labelled is None:
+        return table.target
+    return take(table.target, read.labelled)
 
 
 # ----------------------------------------------------------------- what is diagnosed
@@ -241,7 +282,8 @@ def few_enough(K: Any, args: Options) -> tuple[Any, np.ndarray]:
     n = K.shape[0]
     if not is_large(K):
         return K, np.arange(n)
-    items = np.sort(np.random.default_rng(0).permutation(n)[:ITEMS_DIAGNOSED])
+    shuffled = np.random.default_rng(0).permutation(n)
+    items = np.sort(shuffled[:ITEMS_DIAGNOSED])
     print_note(args, f"the diagnosis is about {items.size} items, taken at random")
     return K[items][:, items], items
 
@@ -261,13 +303,15 @@ def read_if_hits(path: str, format: str | None) -> Named | None:
     try:
         with readable(path) as file:
             kind = kind_of_hits(file)
-        hits = None if kind == "none" else read_hits(path)
+        if kind == "none":
+            return None
+        hits = read_hits(path)
     except FallingScoreError:
         raise
     except FormatError:
         return None  # the reader of matrices says what is wrong
-    if hits is None or (kind == "pairs" and _is_whole(hits.data)):
-        return None  # a matrix, perhaps written as pairs
+    if kind == "pairs" and _is_whole(hits.data):
+        return None  # a matrix written as pairs
     note = f"read {hits.data.nnz} hits of {hits.data.shape[0]} items"
     return replace(hits, notes=[note, *hits.notes])
 
@@ -275,8 +319,9 @@ def read_if_hits(path: str, format: str | None) -> Named | None:
 def _is_whole(hits: Any) -> bool:
     """Whether every pair is there: in both directions, or in one."""
     n = hits.shape[0]
-    both = (hits != 0) + (hits != 0).T
-    return both.nnz - np.count_nonzero(both.diagonal()) >= n * (n - 1)
+    either = (hits != 0) + (hits != 0).T
+    beside_diagonal = either.nnz - np.count_nonzero(either.diagonal())
+    return beside_diagonal >= n * (n - 1)
 
 
 # ------------------------------------------------------------------- printed, written
@@ -341,22 +386,32 @@ def _own_finding(
 
 def _own_command(finding: Finding, args: Options) -> str:
     """The command of a finding with the user's files and options."""
-    own = {"FILE": args.file, "ITEMS": args.file, "LABELS": args.labels or "labels.csv"}
-    own["KERNEL"] = "edit" if args.kernel == "precomputed" else args.kernel
+    if not finding.command:
+        return ""
+    own = {
+        "FILE": args.file,
+        "ITEMS": args.file,
+        "LABELS": args.labels or "labels.csv",
+        "KERNEL": "edit" if args.kernel == "precomputed" else args.kernel,
+    }
     words = [own.get(word, word) for word in finding.command.split()]
-    known = [word[2:].replace("-", "_") for word in words if word.startswith("--")]
-    known += ["ignore_names"] if finding.key == "names-ignored" else []
+    skipped = [word[2:].replace("-", "_") for word in words if word.startswith("--")]
+    if finding.key == "names-ignored":
+        skipped.append("ignore_names")
     more = options_of_compare(args) if "compare" in words else []
-    again = repeated(args, *more, skip=known)
-    return f"{shlex.join(words)} {again}".strip() if words else ""
+    again = repeated(args, *more, skip=skipped)
+    return f"{shlex.join(words)} {again}".strip()
 
 
 def print_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     """Print a table: columns one below the other, tab-separated in a pipe."""
     widths = [max(map(len, column)) for column in zip(head, *rows, strict=True)]
     for row in [head, *rows]:
+        if not sys.stdout.isatty():
+            print("\t".join(row))
+            continue
         padded = [cell.ljust(width) for cell, width in zip(row, widths, strict=True)]
-        print("  ".join(padded).rstrip() if sys.stdout.isatty() else "\t".join(row))
+        print("  ".join(padded).rstrip())
 
 
 def describe_model(model: Any) -> str:
@@ -385,7 +440,10 @@ def check_output(path: str | None, force: bool) -> Path | None:
 
 def places(F: Any, names: list[str]) -> dict[str, list[Any]]:
     """Names and coordinates, by the title of their column."""
-    return {"item": names, **{f"axis{k + 1}": a.tolist() for k, a in enumerate(F.T)}}
+    columns: dict[str, list[Any]] = {"item": names}
+    for k, axis in enumerate(F.T, start=1):
+        columns[f"axis{k}"] = axis.tolist()
+    return columns
 
 
 def as_rows(columns: dict[str, Any]) -> list[dict[str, Any]]:

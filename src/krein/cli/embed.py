@@ -86,14 +86,16 @@ def _placed(K: np.ndarray, kind: str, args: Options) -> Map:
     if kind == "distance":
         model: Any = krein.PCoA(args.components, correction=args.correction or "none")
         F = model.fit_transform(K)
-        eigenvalues, d = model.eigenvalues_, squareform(K, checks=False)
+        eigenvalues = model.eigenvalues_
+        d = squareform(K, checks=False)
         stress = float(np.linalg.norm(d - pdist(F)) / (np.linalg.norm(d) or 1.0))
         facts = {"stress": stress, "correction": model.correction_}
     else:
         if args.correction:
             raise ValueError("--correction is for distances (--kind distance)")
         model = krein.PseudoEuclideanEmbedding(args.components, center=True)
-        F, facts = model.fit_transform(K), {}
+        F = model.fit_transform(K)
+        facts = {}
         means = K.mean(axis=1)
         eigenvalues = np.linalg.eigvalsh((K + means.mean()) - (means[:, None] + means))
     shares = model.proportion_explained_

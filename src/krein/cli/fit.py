@@ -30,7 +30,8 @@ def fit(args: Options) -> dict[str, Any]:
     label = f"fitting {name} on {problem.codes.size} items"
     with progress_bar(label, show=not args.quiet):
         model = fit_method(problem, name, params=settings or None)
-        model = _with_probabilities(model, problem, name) if args.proba else model
+        if args.proba:
+            model = _with_probabilities(model, problem, name)
     score = _training_score(model, problem)
     model = save_fitted(model, out, read, problem)
     return {
@@ -61,16 +62,19 @@ def _read_settings(name: str, pairs: list[str], task: str) -> dict[str, Any]:
         raise ValueError(f"--set is not for method {name!r}")
     # --kernel and --param say the first two.
     fixed = {"kernel", "kernel_params", "symmetrize", *method.params}
-    known = [key for key in method.build().get_params(deep=False) if key not in fixed]
-    return learning.parse_pairs(pairs, known, option="--set", owner=f"method {name!r}")
+    parameters = method.build().get_params(deep=False)
+    free = [parameter for parameter in parameters if parameter not in fixed]
+    return learning.parse_pairs(pairs, free, option="--set", owner=f"method {name!r}")
 
 
 def _warn_if_diagonal(args: Options, problem: Problem) -> None:
     """Say before the fit that a kernel is nearly the identity."""
     K = problem.on(problem.everything)
-    # Of hits most pairs are absent, as they should.
-    found = spread(Evidence(K, K)) if isinstance(K, np.ndarray) else []
-    print_note(args, *(f.text for f in found if f.key.startswith("nearly-")))
+    if not isinstance(K, np.ndarray):
+        return  # of hits most pairs are absent, as they should
+    for finding in spread(Evidence(K, K)):
+        if finding.key.startswith("nearly-"):
+            print_note(args, finding.text)
 
 
 def _with_probabilities(model: Any, problem: Problem, name: str) -> Any:
@@ -90,7 +94,9 @@ def _with_probabilities(model: Any, problem: Problem, name: str) -> Any:
 def _training_data(model: Any, problem: Problem) -> Any:
     if not console.takes_matrix(model):
         return problem.items
-    return problem.K if problem.kernel is None else problem.on(problem.everything)
+    if problem.kernel is None:
+        return problem.K
+    return problem.on(problem.everything)
 
 
 def _training_score(model: Any, problem: Problem) -> dict[str, Any]:
@@ -100,8 +106,10 @@ def _training_score(model: Any, problem: Problem) -> dict[str, Any]:
         return {"training_r2": score}
     largest = float(np.bincount(problem.codes).max() / problem.codes.size)
     if score <= largest:
-        found = f"{score:.3f} of the training items are recognised, and the largest"
-        warn_user(f"nothing was learnt: {found} class has {largest:.3f} of them")
+        warn_user(
+            f"nothing was learnt: {score:.3f} of the training items are recognised, "
+            f"and the largest class has {largest:.3f} of them"
+        )
     return {"training_accuracy": score}
 
 
@@ -111,6 +119,7 @@ def show_fit(payload: dict[str, Any], args: Options) -> None:
     facts = [f"{payload['items']} items"]
     if payload["classes"]:
         facts.append(f"classes {', '.join(payload['classes'])}")
-    scores = {k: v for k, v in payload.items() if k.startswith("training_")}
-    facts += [f"{name.replace('_', ' ')} {v:.3f}" for name, v in scores.items()]
+    for name, value in payload.items():
+        if name.startswith("training_"):
+            facts.append(f"{name.replace('_', ' ')} {value:.3f}")
     print(", ".join(facts))

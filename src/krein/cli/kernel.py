@@ -48,7 +48,8 @@ def kernel(args: Options) -> dict[str, Any]:
 
 
 def _facts(name: str) -> dict[str, Any]:
-    facts, defaults = KERNELS[name], kernel_defaults(name)
+    facts = KERNELS[name]
+    defaults = kernel_defaults(name)
     text = inspect.getdoc(facts.function) or "not described"
     return {
         "name": name,

@@ -38,11 +38,15 @@ def make_kernels(args: Options) -> dict[str, Any]:
     if names == ["precomputed"]:
         return {"precomputed": None}
     if args.kind:
-        instead = "a kernel has --param similarity=NAME"
-        raise ValueError(f"--kind and --transform are for a matrix; {instead}")
+        raise ValueError(
+            "--kind and --transform are for a matrix; a kernel has --param "
+            "similarity=NAME"
+        )
     if len(names) > 1 and (args.param or args.command != "compare"):
-        only = "which only krein compare takes; --param is for one kernel"
-        raise ValueError(f"--kernel {args.kernel} names several kernels, {only}")
+        raise ValueError(
+            f"--kernel {args.kernel} names several kernels, which only krein compare "
+            "takes; --param is for one kernel"
+        )
     return {name: make_kernel(name, args.param) for name in names}
 
 
@@ -61,8 +65,10 @@ def check_methods(names: str | None, task: str) -> list[str] | None:
                 f"a {task}; its methods are {', '.join(known)}"
             )
         if name not in known:
-            near, there = did_you_mean(name, known, GONE_CONTENDERS), ", ".join(known)
-            raise ValueError(f"there is no method {name!r}{near} (there are {there})")
+            near = did_you_mean(name, known, GONE_CONTENDERS)
+            raise ValueError(
+                f"there is no method {name!r}{near} (there are {', '.join(known)})"
+            )
     return chosen
 
 
@@ -99,9 +105,11 @@ def parse_pairs(
         if not equals or not name.isidentifier():
             raise ValueError(f"{option} must look like name=value, got {pair!r}")
         if name not in known:
-            has = f"{owner} has no parameter {name!r}"
-            there = (", ".join(known) or "none") + did_you_mean(name, known)
-            raise ValueError(f"{option}: {has}; it has {there}")
+            there = ", ".join(known) or "none"
+            raise ValueError(
+                f"{option}: {owner} has no parameter {name!r}; it has {there}"
+                f"{did_you_mean(name, known)}"
+            )
         values[name] = as_value(text)
     return values
 
@@ -110,15 +118,16 @@ def make_kernel(name: str, pairs: Iterable[str] = ()) -> Any:
     """Return the kernel with its parameters, or say what there is."""
     if name not in list_kernels() and name not in ALIASES:
         near = did_you_mean(name, [*list_kernels(), *ALIASES], GONE_KERNELS)
-        shown = "('krein kernel list' shows all)"
-        raise ValueError(f"there is no kernel {name!r}{near} {shown}")
+        raise ValueError(
+            f"there is no kernel {name!r}{near} ('krein kernel list' shows all)"
+        )
     known = kernel_defaults(name)
     values = parse_pairs(pairs, known, option="--param", owner=f"kernel {name!r}")
-    for key in (key for key in values if isinstance(known[key], bool)):
-        if values[key] not in (0, 1):  # any text would count as true
-            must = f"{key} must be true or false"
-            raise ValueError(f"--param: {must}, got {values[key]!r}")
-        values[key] = bool(values[key])
+    for key, value in values.items():
+        if isinstance(known[key], bool):
+            if value not in (0, 1):  # any text would count as true
+                raise ValueError(f"--param: {key} must be true or false, got {value!r}")
+            values[key] = bool(value)
     return as_kernel(name, values)
 
 
@@ -151,12 +160,15 @@ def read_problem(args: Options, kernel: Any = None) -> Inputs:
 
 def _settle_task(read: Inputs, args: Options) -> Inputs:
     """Find out whether labels are classes or numbers; leave out rare classes."""
-    numbers, path = as_numbers(read.target), args.labels or args.file
+    numbers = as_numbers(read.target)
+    path = args.labels or args.file
     if args.task is None and numbers is not None and is_continuous(numbers):
         read = replace(read, task="regression")
-        found = f"{np.unique(numbers).size} different numbers as labels"
-        taken = "taken as numbers to be predicted (--task classification: as classes)"
-        print_note(args, f"{found}: {taken}")
+        print_note(
+            args,
+            f"{np.unique(numbers).size} different numbers as labels: taken as numbers "
+            "to be predicted (--task classification: as classes)",
+        )
     if read.task == "classification":
         _check_classes(np.asarray(read.target), path)
         return leave_out_rare(read, args)
@@ -171,16 +183,21 @@ def as_numbers(labels: Any) -> np.ndarray | None:
         numbers = np.asarray(labels).astype(float)
     except ValueError:
         return None
-    return numbers if np.isfinite(numbers).all() else None
+    if not np.isfinite(numbers).all():
+        return None
+    return numbers
 
 
 def _check_classes(labels: np.ndarray, path: str) -> None:
     """Refuse one class per item: the separator or the column is another."""
-    if labels.size >= _FEWEST and len(np.unique(labels)) == labels.size:
-        some = f"{str(labels[0])!r}, {str(labels[1])!r}, ..."
-        has = f"has {labels.size} classes for {labels.size} items, one each: {some}"
-        other = "Another separator (--separator) or column (--label-column)"
-        raise FormatError(path, f"{has} Are these labels? {other} may be meant")
+    n = labels.size
+    if n >= _FEWEST and len(np.unique(labels)) == n:
+        raise FormatError(
+            path,
+            f"has {n} classes for {n} items, one each: {str(labels[0])!r}, "
+            f"{str(labels[1])!r}, ... Are these labels? Another separator "
+            "(--separator) or column (--label-column) may be meant",
+        )
 
 
 def leave_out_rare(read: Inputs, args: Options) -> Inputs:
@@ -189,19 +206,23 @@ def leave_out_rare(read: Inputs, args: Options) -> Inputs:
     Of a table of hits that is also done without --min-members: classes of less than
     10 items, or less than 5 where 10 would leave out most items.
     """
-    codes = np.unique(np.asarray(read.target), return_inverse=True)[1]
-    counts, least = np.bincount(codes), args.min_members
-    sizes = counts[codes]
+    _, codes = np.unique(np.asarray(read.target), return_inverse=True)
+    counts = np.bincount(codes)
+    sizes = counts[codes]  # of the class of each item
+    least = args.min_members
     if least is None:
-        of_hits = 10 if np.mean(sizes >= 10) > 0.5 else 5
-        least = of_hits if scipy.sparse.issparse(read.data) else 1
+        least = 1
+        if scipy.sparse.issparse(read.data):
+            least = 10 if np.mean(sizes >= 10) > 0.5 else 5
     kept = np.flatnonzero(sizes >= least)
     if kept.size == codes.size:
         return read
     large = int((counts >= least).sum())
     if large < 2:
-        needed = "at least two are needed. Choose a smaller --min-members"
-        raise ValueError(f"{large} classes have {least} items or more; {needed}")
+        raise ValueError(
+            f"{large} classes have {least} items or more; at least two are needed. "
+            "Choose a smaller --min-members"
+        )
     few = counts.size - large
     classes = "1 class" if few == 1 else f"{few} classes"
     print_note(
@@ -214,11 +235,11 @@ def leave_out_rare(read: Inputs, args: Options) -> Inputs:
 
 def _hits_as_similarity(read: Inputs, args: Options) -> Inputs:
     """Make a similarity of hits; how that was done stays with it, for new items."""
-    own = bool((read.data.diagonal() > 0).any())
-    rule = HitSimilarity(normalize=own)
+    has_self_scores = bool((read.data.diagonal() > 0).any())
+    rule = HitSimilarity(normalize=has_self_scores)
     K = rule.fit_transform(Named(read.data, read.names))
     how = "scores as they are: there are no self scores"
-    if own:
+    if has_self_scores:
         how = f"scores over the roots of self scores, {rule.n_imputed_} of them missing"
     print_note(args, f"the better direction of a pair counts; {how}")
     return replace(read, data=K, rule=rule)
@@ -233,13 +254,20 @@ def problem_of(args: Options, read: Inputs, kernel: Any) -> Problem:
         raise ValueError("the input has no labels; give them with --labels FILE")
     if read.rule is not None and read.task != "classification":
         raise ValueError(f"{args.file} is a table of hits: classes can be learnt of it")
-    how: dict[str, Any] = {"kernel": kernel or "precomputed", "groups": read.groups}
-    how |= {"symmetrize": args.symmetrize, "task": read.task}
+    conversion = None
     if kernel is None:
         check_symmetry(read, args)
         labels = read.target if read.task == "classification" else None
-        how["conversion"] = conversion_of(args, read.data, labels)
-    problem = make_problem(read.data, read.target, **how)
+        conversion = conversion_of(args, read.data, labels)
+    problem = make_problem(
+        read.data,
+        read.target,
+        kernel=kernel or "precomputed",
+        groups=read.groups,
+        symmetrize=args.symmetrize,
+        task=read.task,
+        conversion=conversion,
+    )
     return _grouped(replace(problem, labels_matched=read.by_name), args)
 
 
@@ -267,8 +295,10 @@ def check_direction(args: Options, K: Any, labels: Any = None) -> None:
     """
     found = wrong_direction(K, args.kind or "similarity", labels)
     if found and (args.kind is None or found.key == "looks-like-similarities"):
-        text = f"{args.file} looks like {found.seems}: {found.reason}"
-        raise ValueError(f"{text}. Is it --kind distance or --kind similarity?")
+        raise ValueError(
+            f"{args.file} looks like {found.seems}: {found.reason}. Is it --kind "
+            "distance or --kind similarity?"
+        )
 
 
 def _grouped(problem: Problem, args: Options) -> Problem:
@@ -277,10 +307,14 @@ def _grouped(problem: Problem, args: Options) -> Problem:
         return problem
     K = problem.on(problem.everything)
     if args.groups == TWINS:
-        groups, what = duplicate_groups(as_matrix(K).dense()), "equal items"
+        what = "equal items"
+        groups = duplicate_groups(as_matrix(K).dense())
     else:
-        groups = similarity_groups(K, args.split_by_similarity)
         what = f"relatives at similarity {args.split_by_similarity:g}"
-    most = f"the largest has {np.bincount(groups).max()} items"
-    print_note(args, f"{np.unique(groups).size} groups of {what}, {most}")
+        groups = similarity_groups(K, args.split_by_similarity)
+    print_note(
+        args,
+        f"{np.unique(groups).size} groups of {what}, the largest has "
+        f"{np.bincount(groups).max()} items",
+    )
     return replace(problem, groups=groups)

@@ -42,14 +42,17 @@ def predict(args: Options) -> dict[str, Any]:
     """Load, put the columns into the order of training, predict."""
     out = None if args.out == "-" else console.check_output(args.out, args.force)
     model, arguments, read = _read(args)
-    names, score = called(read.data, read.names), {}
+    names = called(read.data, read.names)
+    payload: dict[str, Any] = {}
     if _places(model):
         columns = places(model.transform(arguments["X"]), names)
+        payload["items"] = as_rows(columns)
     else:
         answers = _answers(model, arguments)
         score = _score(answers, read, getattr(model, "item_names_", ()), args)
-        columns = {"item": names, **answers, **_more_columns(model, arguments, args)}
-    payload: dict[str, Any] = {"items": as_rows(columns), **score}
+        more = _more_columns(model, arguments, args)
+        payload["items"] = as_rows({"item": names, **answers, **more})
+        payload.update(score)
     if out is not None:
         write_csv(out, payload["items"], args.force)
         payload["out"] = str(out)
@@ -73,37 +76,48 @@ def _score(
     """
     if args.labels is None and args.label_column is None:
         return {}
-    true, names, ((kind, answered),) = read.target, read.names, answers.items()
+    ((kind, answered),) = answers.items()
     predicted = np.asarray(answered)
+    true = read.target
+    names = read.names
     if true is None or args.labels not in (None, label_title(args)):
         labels = console.labels_of(read, args)
-        true, names = labels.data, labels.names
+        true = labels.data
+        names = labels.names
         if labels.labelled is not None:
             predicted = predicted[labels.labelled]
-    known = np.isin(np.asarray(names or [""] * len(predicted)), list(training or ()))
     if kind == "value":
+        score = "r2"
+        measure = r2_score
         true = as_numbers(true)
         if true is None:
             raise ValueError("the model predicts numbers, and the labels are none")
-        score, measure = "r2", r2_score
     else:
+        score = "accuracy"
+        measure = accuracy_score
         true = np.array([str(label) for label in true])
-        score, measure = "accuracy", accuracy_score
-    if not known.any():
+    trained = set(training or ())
+    seen = [name for name in names or [] if name in trained]
+    if not seen:
         value = float(measure(true, predicted))
         print_note(args, f"{score} {value:.3f} on {len(predicted)} items")
         return {score: value}
-    seen = [name for name, is_known in zip(names or [], known, strict=True) if is_known]
-    found: dict[str, Any] = {"training_items": seen}
-    found[f"training_{score}"] = float(measure(true[known], predicted[known]))
+    known = np.isin(np.asarray(names), seen)
+    of_training = float(measure(true[known], predicted[known]))
+    found: dict[str, Any] = {"training_items": seen, f"training_{score}": of_training}
     if not known.all():
-        found[score] = float(measure(true[~known], predicted[~known]))
+        value = float(measure(true[~known], predicted[~known]))
+        found[score] = value
         new = int((~known).sum())
-        print_note(args, f"{score} {found[score]:.3f} on {new} items that are new")
-    some = ", ".join(map(repr, seen[:3])) + (", ..." if len(seen) > 3 else "")
-    value = found[f"training_{score}"]
-    apart = f"{len(seen)} items of the training data ({some})"
-    print_note(args, f"{score} {value:.3f} on {apart}: no measure of new ones")
+        print_note(args, f"{score} {value:.3f} on {new} items that are new")
+    some = ", ".join(map(repr, seen[:3]))
+    if len(seen) > 3:
+        some += ", ..."
+    print_note(
+        args,
+        f"{score} {of_training:.3f} on {len(seen)} items of the training data "
+        f"({some}): no measure of new ones",
+    )
     return found
 
 
@@ -119,8 +133,12 @@ def _read(args: Options) -> tuple[Any, dict[str, Any], Named]:
         return model, arguments, arguments["X"]
     if console.takes_matrix(model):
         console.refuse_columns(args)
-        how = {"format": args.format, "separator": console.separator_of(args)}
-        read = read_matrix(args.file, mirror=False, **how)
+        read = read_matrix(
+            args.file,
+            format=args.format,
+            separator=console.separator_of(args),
+            mirror=False,
+        )
         read = _in_training_order(read, getattr(model, "item_names_", None), args)
         _compare_ranges(read.data, model)
     else:
@@ -139,8 +157,10 @@ def _check_model(model: Any, args: Options) -> None:
     last = last_step(model)
     what = f"{args.model} holds a {type(last).__name__}"
     if not hasattr(last, "predict") and not _places(model):
-        instead = "save a classifier or regressor, e.g. with krein fit"
-        raise ValueError(f"{what}, which transforms and does not predict; {instead}")
+        raise ValueError(
+            f"{what}, which transforms and does not predict; save a classifier or "
+            "regressor, e.g. with krein fit"
+        )
     for option, (method, _) in _MORE.items():
         if getattr(args, option) and not hasattr(last, method):
             again = "; fit again with krein fit --proba" if is_classifier(last) else ""
@@ -149,7 +169,8 @@ def _check_model(model: Any, args: Options) -> None:
 
 def _new_items(model: Any, args: Options) -> Named:
     """Read items for a model with a kernel; a column of labels has to be named."""
-    kernel, title = as_kernel(last_step(model).kernel, None), label_title(args)
+    kernel = as_kernel(last_step(model).kernel, None)
+    title = label_title(args)
     hint = "" if title else ". If a column holds labels: --label-column NAME"
     expected = getattr(model, "item_columns_", None)
     others = _other_columns(expected, title, args)
@@ -160,14 +181,19 @@ def _new_items(model: Any, args: Options) -> Named:
         raise error.in_file(args.file, hint) from None
     if not expected or not read.columns or (expected == read.columns and not others):
         return read
-    missing = [title for title in expected if title not in read.columns]
-    if missing:
-        has = f"has no column {missing[0]!r}; the model was fitted on"
-        raise FormatError(args.file, f"{has} {', '.join(expected)}{hint}")
+    for title in expected:
+        if title not in read.columns:
+            raise FormatError(
+                args.file,
+                f"has no column {title!r}; the model was fitted on "
+                f"{', '.join(expected)}{hint}",
+            )
     order = [read.columns.index(title) for title in expected]
-    rows = [tuple(row[k] for k in order) for row in read.data]
-    data = np.array(rows) if isinstance(read.data, np.ndarray) else rows
-    left = ", ".join([*others, *({*read.columns} - {*expected})])
+    if isinstance(read.data, np.ndarray):
+        data: Any = np.take(read.data, order, axis=1)
+    else:
+        data = [tuple(row[k] for k in order) for row in read.data]
+    left = ", ".join([*others, *(set(read.columns) - set(expected))])
     note = f"columns were taken by their titles; left out: {left or 'none'}"
     return replace(read, data=data, columns=expected, notes=[*read.notes, note])
 
@@ -183,9 +209,10 @@ def _other_columns(
         titles = next(read_rows(file, as_separator(mark) or mark)).texts()
     if not set(expected) <= set(titles):
         return []  # the reader says what is missing
+    if titles[0].lower() in NAME_TITLES:
+        titles = titles[1:]
     own = {*expected, *console.titles_in(args.drop), label, args.id, args.items}
-    first = titles[0].lower() in NAME_TITLES
-    return [title for title in titles[first:] if title and title not in own]
+    return [title for title in titles if title and title not in own]
 
 
 def _in_training_order(read: Any, expected: list[str] | None, args: Any) -> Any:
@@ -193,8 +220,10 @@ def _in_training_order(read: Any, expected: list[str] | None, args: Any) -> Any:
     if expected is None or args.ignore_names:
         return read  # nothing to find them by; the model checks their number
     if read.columns is None and read.names is None:
-        repair = "give a file with names, or --ignore-names if they are in that order"
-        raise ValueError(f"{args.file} has no names of training items; {repair}")
+        raise ValueError(
+            f"{args.file} has no names of training items; give a file with names, or "
+            "--ignore-names if they are in that order"
+        )
     # For a square matrix the columns have the names of the rows.
     return align_columns(read, expected)
 
@@ -204,24 +233,28 @@ def _compare_ranges(data: Any, model: Any) -> None:
     low, high = getattr(model, "item_range_", (-np.inf, np.inf))
     room = 0.5 * (high - low)
     if data.size and (data.max() > high + room or data.min() < low - room):
-        given = f"numbers from {data.min():.3g} to {data.max():.3g}"
-        learnt = f"in training from {low:.3g} to {high:.3g}"
-        warn_user(f"{given}, but {learnt}: is this the same measure?")
+        warn_user(
+            f"numbers from {data.min():.3g} to {data.max():.3g}, but in training from "
+            f"{low:.3g} to {high:.3g}: is this the same measure?"
+        )
 
 
 def _new_hits(model: Any, args: Options) -> dict[str, Any]:
     """Read hits of new items for a model of hits; say how many have none."""
-    names, model.no_hit_label = None, "no hit"
+    names = None
     if args.names is not None:  # of a FASTA file, or one a line
         lines = Path(args.names).read_text().splitlines()
-        heads = [line[1:] for line in lines if line.startswith(">")]
-        words = [line.split()[0] for line in heads or lines if line.strip()]
+        titles = [line[1:] for line in lines if line.startswith(">")]
+        words = [line.split()[0] for line in titles or lines if line.strip()]
         names = list(dict.fromkeys(words))
+    model.no_hit_label = "no hit"
     arguments = model.similarity_.new_items(read_hits(args.file), names)
     found = model.has_hits(**arguments)
-    count = f"{int((~found).sum())} of {found.size} items have no hit among the"
-    known = f"{model.similarity_.n_features_in_} training items"
-    print_note(args, f"{count} {known}: {model.no_hit_label!r}")
+    print_note(
+        args,
+        f"{int((~found).sum())} of {found.size} items have no hit among the "
+        f"{model.similarity_.n_features_in_} training items: {model.no_hit_label!r}",
+    )
     return arguments
 
 
@@ -241,11 +274,13 @@ def _answers(model: Any, arguments: dict[str, Any]) -> dict[str, list[Any]]:
 def _more_columns(model: Any, arguments: dict, args: Any) -> dict[str, list[Any]]:
     """What was asked for beside the answers."""
     columns: dict[str, list[Any]] = {}
-    for option in (option for option in _MORE if getattr(args, option)):
-        method, title = _MORE[option]
+    for option, (method, title) in _MORE.items():
+        if not getattr(args, option):
+            continue
         values = np.asarray(getattr(model, method)(**arguments))
-        several = values.ndim > 1
-        titles = [f"{title}({c})" for c in model.classes_] if several else [title]
+        titles = [title]
+        if values.ndim > 1:
+            titles = [f"{title}({label})" for label in model.classes_]
         for name, column in zip(titles, np.atleast_2d(values.T), strict=True):
             columns[name] = [float(f"{value:.4g}") for value in column]
     if args.nearest > 0:
@@ -256,16 +291,18 @@ def _more_columns(model: Any, arguments: dict, args: Any) -> dict[str, list[Any]
 def _nearest(model: Any, arguments: dict[str, Any], n: int) -> list[str]:
     """Names and labels of the nearest training items, for each item."""
     K = _training_similarities(model, **arguments)
-    kept = getattr(last_step(model), "X_fit_", None)
-    items = range(K.shape[1]) if kept is None or hasattr(model, "steps") else kept
+    n_training = K.shape[1]
+    items = getattr(last_step(model), "X_fit_", None)
+    if items is None or hasattr(model, "steps"):
+        items = range(n_training)
     names = called(items, getattr(model, "item_names_", None))
-    labels = getattr(model, "item_labels_", None) or [""] * K.shape[1]
-    sparse = scipy.sparse.issparse(K)  # what is not there is no hit
-    found = []
+    labels = getattr(model, "item_labels_", None) or [""] * n_training
+    of_hits = scipy.sparse.issparse(K)  # what is not there is no hit
+    cells = []
     for i, near in enumerate(most_similar(K, n)):
-        kept = [j for j in near if not sparse or K[i, j] > 0]
-        found.append("; ".join(f"{names[j]} ({labels[j]})" for j in kept))
-    return found
+        shown = [j for j in near if not of_hits or K[i, j] > 0]
+        cells.append("; ".join(f"{names[j]} ({labels[j]})" for j in shown))
+    return cells
 
 
 def _training_similarities(model: Any, X: Any, **hits: Any) -> Any:
@@ -281,8 +318,9 @@ def _training_similarities(model: Any, X: Any, **hits: Any) -> Any:
     if console.takes_matrix(model):
         return X
     if getattr(model, "X_fit_", None) is None:
-        what = type(model).__name__
-        raise ValueError(f"--nearest is not for {what}, which keeps no items")
+        raise ValueError(
+            f"--nearest is not for {type(model).__name__}, which keeps no items"
+        )
     if hasattr(model, "poly_coef_"):  # splines: some grow with the distance
         return -cdist(X, model.X_fit_)
     return model.kernel_(X, model.X_fit_)

@@ -21,12 +21,15 @@ def repair(args: Options) -> dict[str, Any]:
     if out is not None:
         check_format(out, names=read.names is not None)
     if looks_like_distances(K):
-        has = f"{args.file} holds distances, which are not repaired"
-        raise ValueError(f"{has}; see krein embed --kind distance")
+        raise ValueError(
+            f"{args.file} holds distances, which are not repaired; see krein embed "
+            "--kind distance"
+        )
     if args.diagonal == "free" and np.all(K.diagonal() == 1.0):
         print_note(args, "the diagonal is 1 and may change; --diagonal unit keeps it")
-    how = {"diagonal": args.diagonal, "min_eigenvalue": args.min_eigenvalue}
-    repaired = krein.nearest_psd(K, **how)
+    repaired = krein.nearest_psd(
+        K, diagonal=args.diagonal, min_eigenvalue=args.min_eigenvalue
+    )
     if out is None:
         write_table(sys.stdout, repaired.matrix, read.names, None, ",")
     else:

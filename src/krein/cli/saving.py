@@ -38,8 +38,10 @@ def save_named(model: Any, path: Any, names: list[str] | None, K: Any) -> None:
 
 def _with_rule(model: Any, rule: Any, labels: Any) -> Any:
     """Join a model on similarities with the rule that makes them of hits."""
-    whole, inner = krein.HitClassifier(clone(model)), model
+    whole = krein.HitClassifier(clone(model))
+    inner = model
     if isinstance(model, krein.HitClassifier):  # its own rule changes nothing
-        whole, inner = clone(model), model.estimator_
+        whole = clone(model)
+        inner = model.estimator_
     whole.set_params(similarity=clone(rule)).adopt(rule, inner, labels)
     return whole
