@@ -203,7 +203,10 @@ def _untitled(sample: list[list[str]], score: str | int, place: Place) -> list[s
 def _is_blast(sample: list[list[str]]) -> bool:
     """Whether the first twelve columns are BLAST's: whole numbers, e-value, score."""
     for row in sample:
-        identity, counts, evalue, bitscore = row[2], row[3:10], row[10], row[11]
+        identity = row[2]
+        counts = row[3:10]
+        evalue = row[10]
+        bitscore = row[11]
         if not all(field.isdigit() for field in counts):
             return False
         if not all(map(is_number, (identity, evalue, bitscore))):

@@ -223,7 +223,8 @@ def _digits(words: np.ndarray, points: bool) -> tuple[Any, Any, Any]:
         if not byte.any():  # behind the longest field
             break
         digit = byte - np.uint8(48)
-        is_digit, is_point = digit < 10, (byte == 46) & points
+        is_digit = digit < 10
+        is_point = (byte == 46) & points
         odd |= (byte != 0) & ~is_digit & ~is_point
         np.copyto(digits, digits * np.uint64(10) + digit, where=is_digit)
         count += is_digit

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import importlib
 import math
-from collections.abc import Iterable
 from dataclasses import fields, is_dataclass
 from functools import partial
 from typing import Any
@@ -110,21 +109,31 @@ def known_class(name: str) -> Any:
     if not module.startswith(("krein.estimators.", "krein.comparison.")):
         return None
     found = getattr(krein, name)
-    is_estimator = isinstance(found, type) and issubclass(found, BaseEstimator)
-    return found if is_estimator else None
+    if isinstance(found, type) and issubclass(found, BaseEstimator):
+        return found
+    return None
 
 
 def state_of(cls: type) -> dict[str, Fitted]:
     """What a fitted estimator of this class consists of."""
-    name = cls.__name__
-    entries: Iterable[Fitted] = declared_state(cls).values()
-    if name in _FOREIGN:
-        words = _FOREIGN[name][1].split()
-        if name not in ("Pipeline", "TransformedTargetRegressor"):  # they ask a step
-            words += ["n_features_in_", "feature_names_in_"]
-        parts = [word.partition("=")[::2] for word in words]
-        entries = [Fitted(k, "anything", None, False, place) for k, place in parts]
+    if cls.__name__ in _FOREIGN:
+        entries = _state_of_foreign(cls.__name__)
+    else:
+        entries = list(declared_state(cls).values())
     return {entry.name: entry for entry in (*entries, *_ABOUT_ITEMS)}
+
+
+def _state_of_foreign(name: str) -> list[Fitted]:
+    """The attributes that `_FOREIGN` lists, and what all of scikit-learn keep."""
+    _, listed = _FOREIGN[name]
+    words = listed.split()
+    if name not in ("Pipeline", "TransformedTargetRegressor"):  # they ask a step
+        words += ["n_features_in_", "feature_names_in_"]
+    entries = []
+    for word in words:
+        title, _, place = word.partition("=")
+        entries.append(Fitted(title, "anything", None, False, place))
+    return entries
 
 
 def kept_params(name: str, params: dict[str, Any]) -> dict[str, Any]:
@@ -143,8 +152,11 @@ def first_unfitted(model: Any) -> str:
     if is_search(model) and not hasattr(model, "best_estimator_"):
         return f"{name} (with refit=True)"
     if name == "Pipeline":
-        parts = [step for _, step in model.steps if isinstance(step, BaseEstimator)]
-        return next(filter(None, map(first_unfitted, parts)), "")
+        for _, step in model.steps:
+            unfitted = first_unfitted(step) if isinstance(step, BaseEstimator) else ""
+            if unfitted:
+                return unfitted
+        return ""
     try:
         check_is_fitted(model)
     except NotFittedError:
@@ -170,10 +182,12 @@ def trusted_types() -> list[str]:
     >>> "krein.estimators.krein_svm.KreinSVC" in trusted_types()
     True
     """
-    found = [known_class(name) for name in krein._WHERE]
-    own = (*RECORDS.values(), Kernel, History, record_class("PlacedKernel"))
-    classes = [*filter(None, found), *own]
-    return sorted({f"{c.__module__}.{c.__qualname__}" for c in classes})
+    classes = [*RECORDS.values(), Kernel, History, record_class("PlacedKernel")]
+    for name in krein._WHERE:
+        found = known_class(name)
+        if found is not None:
+            classes.append(found)
+    return sorted({f"{cls.__module__}.{cls.__qualname__}" for cls in classes})
 
 
 def record_class(name: str) -> Any:
@@ -192,20 +206,27 @@ class Writer:
 
     def encode(self, value: Any, where: str) -> Any:
         """Return JSON for a value; `where` is its name in error messages."""
+        if type(value) is np.str_:
+            return str(value)
         if value is None or isinstance(value, bool | int | str):
-            return str(value) if type(value) is np.str_ else value
+            return value
         if isinstance(value, float):
-            finite = math.isfinite(value)
-            return float(value) if finite else {TAG: "float", "value": str(value)}
+            if math.isfinite(value):
+                return float(value)
+            return {TAG: "float", "value": str(value)}
         if isinstance(value, np.ndarray | np.generic):
             return self._array(value, where)
         if isinstance(value, list | tuple):
             items = [self.encode(v, f"{where}[{i}]") for i, v in enumerate(value)]
-            return items if isinstance(value, list) else {TAG: "tuple", "items": items}
+            if isinstance(value, list):
+                return items
+            return {TAG: "tuple", "items": items}
         if isinstance(value, dict):
-            pairs = [(k, v, f"{where}[{k!r}]") for k, v in value.items()]
-            items = [[self.encode(k, at), self.encode(v, at)] for k, v, at in pairs]
-            return {TAG: "dict", "items": items}
+            pairs = []
+            for key, entry in value.items():
+                at = f"{where}[{key!r}]"
+                pairs.append([self.encode(key, at), self.encode(entry, at)])
+            return {TAG: "dict", "items": pairs}
         return self._object(value, where)
 
     def _all(self, named: dict[str, Any], where: str) -> dict[str, Any]:
@@ -222,8 +243,10 @@ class Writer:
             return {TAG: kind, "member": index}
         if array.dtype.kind in "OT" and array.ndim == 1:
             return {TAG: "objects", "items": self.encode(array.tolist(), where)}
-        what = f"{where} is an array of dtype {array.dtype}"
-        raise TypeError(f"{what}; numbers, booleans and text can be saved")
+        raise TypeError(
+            f"{where} is an array of dtype {array.dtype}; numbers, booleans and text "
+            "can be saved"
+        )
 
     def _object(self, value: Any, where: str) -> Any:
         name = type(value).__name__
@@ -244,8 +267,9 @@ class Writer:
         if isinstance(value, np.dtype):
             return {TAG: "dtype", "name": value.str}
         if isinstance(value, partial) and not value.args:
-            named = {"params": self._all(value.keywords, where)}
-            return {TAG: "partial", "function": self.encode(value.func, where), **named}
+            function = self.encode(value.func, where)
+            params = self._all(value.keywords, where)
+            return {TAG: "partial", "function": function, "params": params}
         if callable(value) and hasattr(value, "__qualname__"):
             return {TAG: "function", "name": f"{value.__module__}:{value.__qualname__}"}
         raise TypeError(
@@ -256,11 +280,18 @@ class Writer:
 
     def _estimator(self, value: Any, where: str) -> Any:
         entries = state_of(type(value))
-        there = [entry for entry in entries.values() if hasattr(value, entry.place)]
-        state = {e.name: plain_items(getattr(value, e.place)) for e in there}
-        if state and (faults := state_faults(value, state, entries)):
+        state = {}
+        for entry in entries.values():
+            if hasattr(value, entry.place):
+                state[entry.name] = plain_items(getattr(value, entry.place))
+        faults = state_faults(value, state, entries) if state else ""
+        if faults:
             raise TypeError(f"{where} cannot be saved: {faults}")
         name = type(value).__name__
         params = kept_params(name, value.get_params(deep=False))
-        named = {"params": self._all(params, where), "state": self._all(state, where)}
-        return {TAG: "estimator", "class": name, **named}
+        return {
+            TAG: "estimator",
+            "class": name,
+            "params": self._all(params, where),
+            "state": self._all(state, where),
+        }

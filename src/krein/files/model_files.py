@@ -93,9 +93,12 @@ def save_model(est: Any, path: str | Path) -> Path:
     array(['a', 'a', 'b'], dtype='<U1')
     """
     if not isinstance(est, BaseEstimator):
-        got = f"got {type(est).__name__}; save several models to several files"
-        raise TypeError(f"save_model takes one fitted estimator, {got}")
-    if unfitted := known.first_unfitted(est):
+        raise TypeError(
+            f"save_model takes one fitted estimator, got {type(est).__name__}; save "
+            "several models to several files"
+        )
+    unfitted = known.first_unfitted(est)
+    if unfitted:
         raise NotFittedError(f"this {unfitted} is not fitted; fit it before saving it")
     writer = known.Writer()
     tree: dict[str, Any] = {
@@ -158,9 +161,10 @@ def load_model(path: str | Path, kernel: Callable | None = None) -> Any:
             raise ModelTooLargeError(f"{file.name}: {error}") from None
         except Exception as error:
             # zipfile, json and numpy raise a dozen kinds on damaged input.
-            why = f"({type(error).__name__}: {error}). Save the model again"
-            text = f"{file.name} is damaged or not a krein model {why}"
-            raise ModelFileError(text) from error
+            raise ModelFileError(
+                f"{file.name} is damaged or not a krein model ({type(error).__name__}: "
+                f"{error}). Save the model again"
+            ) from error
 
 
 def _member(index: int) -> str:
@@ -203,8 +207,11 @@ class _Reader:
     def model(self) -> Any:
         """Return the estimator that the archive holds."""
         needed = 2 * sum(self.sizes.values()) + _JSON_GROWTH * self.sizes[_TREE]
-        instead = "Free some memory, or raise KREIN_MEMORY_LIMIT."
-        require_memory(needed, "loading the model", instead)
+        require_memory(
+            needed,
+            "loading the model",
+            "Free some memory, or raise KREIN_MEMORY_LIMIT.",
+        )
         tree = json.loads(self.archive.read(_TREE))
         if not isinstance(tree, dict) or not isinstance(tree.get("format"), int):
             raise ModelFileError(f"{_TREE} does not say its format")
@@ -221,7 +228,8 @@ class _Reader:
         model = self.decode(node if found == _FORMAT else upgraded(node))
         if not isinstance(model, BaseEstimator):
             raise ModelFileError("the file holds no estimator")
-        if unfitted := known.first_unfitted(model):
+        unfitted = known.first_unfitted(model)
+        if unfitted:
             raise ModelFileError(f"not a whole model: the {unfitted} is not fitted")
         if found == _FORMAT:  # older files have no checksum
             self._check_sum(tree)
@@ -234,8 +242,10 @@ class _Reader:
             raise ModelFileError("its arrays are not those that krein writes")
         arrays = [self._read_array({"member": i}) for i in range(count)]
         if tree.get("checksum") != _checksum(tree, arrays):
-            changed = "it was changed after the model was saved. Save the model again"
-            raise ModelFileError(f"does not agree with its checksum: {changed}")
+            raise ModelFileError(
+                "does not agree with its checksum: it was changed after the model was "
+                "saved. Save the model again"
+            )
 
     def decode(self, node: Any) -> Any:
         """Return the value that a part of the tree stands for."""
@@ -296,8 +306,9 @@ class _Reader:
         try:
             return Kernel(node["name"], **self._all(node["params"]))
         except (ValueError, TypeError) as error:
-            text = f"saved by krein {self.version}: {error}. Load it with that version"
-            raise ModelFileError(text) from error
+            raise ModelFileError(
+                f"saved by krein {self.version}: {error}. Load it with that version"
+            ) from error
 
     def _read_record(self, node: dict) -> Any:
         cls = known.record_class(str(node["class"]))
@@ -308,8 +319,10 @@ class _Reader:
     def _read_estimator(self, node: dict) -> Any:
         cls = known.known_class(str(node["class"]))
         if cls is None:
-            versions = f"(saved by krein {self.version}; this is {krein.__version__})"
-            raise ModelFileError(f"unknown class {node['class']!r} {versions}")
+            raise ModelFileError(
+                f"unknown class {node['class']!r} (saved by krein {self.version}; this "
+                f"is {krein.__version__})"
+            )
         if cls.__name__ in known.UNSTABLE and self.sklearn != sklearn.__version__:
             raise ModelFileError(
                 f"a {cls.__name__} saved with scikit-learn {self.sklearn} cannot be "
@@ -317,8 +330,10 @@ class _Reader:
                 "save the model again"
             )
         estimator = self._unfitted(cls, known.kept_params(cls.__name__, node["params"]))
-        state, entries = self._all(node["state"]), known.state_of(cls)
-        if state and (faults := state_faults(estimator, state, entries)):
+        state = self._all(node["state"])
+        entries = known.state_of(cls)
+        faults = state_faults(estimator, state, entries) if state else ""
+        if faults:
             raise ModelFileError(f"not a whole {cls.__name__}: {faults}")
         for name, value in state.items():
             setattr(estimator, entries[name].place, value)
@@ -328,9 +343,10 @@ class _Reader:
         """Return an estimator with its parameters; absent ones take their defaults."""
         extra = sorted(set(params) - set(cls._get_param_names()))
         if extra:
-            has = f"{cls.__name__} has no parameter {', '.join(map(repr, extra))} in"
-            load = f"krein {krein.__version__}; load it with krein {self.version}"
-            raise ModelFileError(f"{has} {load}")
+            raise ModelFileError(
+                f"{cls.__name__} has no parameter {', '.join(map(repr, extra))} in "
+                f"krein {krein.__version__}; load it with krein {self.version}"
+            )
         return cls(**self._all(params))
 
     def _read_partial(self, node: dict) -> Callable:
@@ -340,8 +356,10 @@ class _Reader:
     def _read_function(self, node: dict) -> Callable:
         name = str(node["name"])
         if self.kernel is None:
-            repair = "import it and pass it: load_model(path, kernel=that_function)"
-            raise ModelFileError(f"the model uses the function {name}; {repair}")
+            raise ModelFileError(
+                f"the model uses the function {name}; import it and pass it: "
+                "load_model(path, kernel=that_function)"
+            )
         given = getattr(self.kernel, "__qualname__", type(self.kernel).__name__)
         if given.rsplit(".", 1)[-1] != re.split(r"[.:]", name)[-1]:
             raise ModelFileError(f"fitted with {name}, but kernel={given} was passed")

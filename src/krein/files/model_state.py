@@ -95,7 +95,8 @@ def state_faults(
 
 def _contradictions(state: Mapping[str, Any]) -> list[str]:
     """Say where parts that are sound by themselves do not belong together."""
-    coef, support = state.get("dual_coef_"), state.get("support_")
+    coef = state.get("dual_coef_")
+    support = state.get("support_")
     if coef is None or support is None:
         return []
     n = coef.shape[1]

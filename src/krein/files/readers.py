@@ -58,12 +58,14 @@ def _is_phylip(lines: list[str]) -> bool:
 def _read_vectors(path: Path, how: How) -> Named:
     read = tables.read_table(path, how, matrix=False)
     for i, j in np.argwhere(~np.isfinite(read.data))[:1]:
-        row, column = sources.called(read.names, i), sources.called(read.columns, j)
+        row = sources.called(read.names, i)
+        column = sources.called(read.columns, j)
         raise FormatError(path, f"row {row} has no number in column {column}")
     return read
 
 
-_FASTA, _PAIRS = ".fasta .fa .faa .fna", ".m8 .blast .b6 .pairs"
+_FASTA = ".fasta .fa .faa .fna"
+_PAIRS = ".m8 .blast .b6 .pairs"
 # In the order in which content is looked at; without a test a format is known by name.
 FORMATS = (
     Format("npy", ".npy", binary.read_npy, binary.read_npy, (b"\x93NUMPY",)),
@@ -87,7 +89,8 @@ def _suffixes(matrix: bool) -> dict[str, str]:
     return {suffix: f.name for f in fitting for suffix in f.suffixes.split()}
 
 
-MATRIX_FORMATS, ITEM_FORMATS = _suffixes(True), _suffixes(False)
+MATRIX_FORMATS = _suffixes(True)
+ITEM_FORMATS = _suffixes(False)
 
 
 def read_matrix(
@@ -215,7 +218,8 @@ def read_items(
     (['a', 'b'], ['ACGT', 'AC'])
     >>> folder.cleanup()
     """
-    mark, mixed = cells.as_separator(separator), format == "table"
+    mark = cells.as_separator(separator)
+    mixed = format == "table"
     how = How(
         mark,
         key,
@@ -297,37 +301,49 @@ def choose_format(path: Path, format: str | None, *, matrix: bool) -> Format:
         return by_name[name or _text_or_unknown(path, matrix)]
     if found.matrix if matrix else found.items:
         return found
-    items = f"is a matrix ({found.name}), not items; leave the kernel out to read it"
-    raise FormatError(path, _needs_kernel(found) if matrix else items)
+    if matrix:
+        raise FormatError(path, _needs_kernel(found))
+    raise FormatError(
+        path, f"is a matrix ({found.name}), not items; leave the kernel out to read it"
+    )
 
 
 def _by_content(head: bytes) -> Format | None:
     """Formats that cannot be taken for another one."""
     lines = head.decode("utf-8-sig", errors="replace").splitlines()
-    lines = lines[:-1] if len(head) == 4096 else lines  # the last is cut
+    if len(head) == sources.HEAD_SIZE:
+        lines = lines[:-1]  # the last is cut
     lines = [line for line in lines if line.strip() and line[0] not in "#%"]
     for format in FORMATS:
         test = format.known_by
-        if lines and test(lines) if callable(test) else head.startswith(test):
+        if callable(test):
+            is_it = bool(lines) and test(lines)
+        else:
+            is_it = head.startswith(test)
+        if is_it:
             return format
     return None
 
 
 def _needs_kernel(found: Format) -> str:
+    """What to say of items where a matrix is wanted."""
     from krein.kernels import KERNELS
 
     fitting = sorted(k for k, facts in KERNELS.items() if facts.input == found.holds)
-    how = "on the command line --kernel NAME, in Python krein.read_items and kernel="
-    what = f"holds {found.holds} ({found.name}), not similarities; compare them by"
-    return f"{what} a kernel ({', '.join(fitting)}): {how}"
+    return (
+        f"holds {found.holds} ({found.name}), not similarities; compare them by a "
+        f"kernel ({', '.join(fitting)}): on the command line --kernel NAME, in Python "
+        "krein.read_items and kernel="
+    )
 
 
 def _text_or_unknown(path: Path, matrix: bool) -> str:
     head = sources.file_head(path)
     if b"\0" in head:
         names = ", ".join(sorted(MATRIX_FORMATS if matrix else ITEM_FORMATS))
-        problem = "the format is not known by name or content; known are"
-        raise FormatError(path, f"{problem} {names}")
+        raise FormatError(
+            path, f"the format is not known by name or content; known are {names}"
+        )
     words = re.split(r"[,;\s]+", head.decode("utf-8-sig", errors="replace"))
     if not matrix and not any(cells.is_number(word) for word in words):
         return "lines"  # text without a number holds no vectors

@@ -22,9 +22,11 @@ from krein.arrays import available_memory, require_memory
 from krein.files.foreign import foreign_kind
 from krein.words import printable
 
+HEAD_SIZE = 4096  # bytes by which a format is recognised
 _BLOCK = 1 << 20  # bytes that fit into the caches of a processor
 _LINE_OVERHEAD = 64  # bytes of a Python string beside its characters
-_GZIP, _ZSTANDARD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
+_GZIP = b"\x1f\x8b"
+_ZSTANDARD = b"\x28\xb5\x2f\xfd"
 _NEWLINE = ord("\n")
 _LAYERS = 3  # an archive of a workbook, or of UTF-16 text
 _MARK = b"\xef\xbb\xbf"
@@ -61,7 +63,9 @@ class FormatError(ValueError):
         line: int | None = None,
         column: int | None = None,
     ) -> None:
-        self.path, self.line, self.column = Path(path), line, column
+        self.path = Path(path)
+        self.line = line
+        self.column = column
         self.problem = printable(problem)
         place = printable(str(path))
         place += "" if line is None else f", line {line}"
@@ -289,11 +293,12 @@ def _blocks(path: Path) -> Iterator[bytes]:
             while block := handle.read(_BLOCK):
                 yield block
         except (EOFError, OSError, zlib.error) as error:
-            why = f"cannot be unpacked ({error}); is it complete?"
-            raise FormatError(path, why) from None
+            raise FormatError(
+                path, f"cannot be unpacked ({error}); is it complete?"
+            ) from None
 
 
-def file_head(path: Path, size: int = 4096) -> bytes:
+def file_head(path: Path, size: int = HEAD_SIZE) -> bytes:
     """Return the first bytes, unpacked; what cannot be unpacked is an error later."""
     try:
         return next(_blocks(path), b"")[:size]
@@ -309,7 +314,8 @@ def whole_lines(
 
     The next block starts behind the last `end` in a block.
     """
-    line, pieces = 1, [b""]
+    line = 1
+    pieces = [b""]
     for number, block in enumerate(_blocks(path)):
         pieces.append(block if number else block.removeprefix(_MARK))
         if end in block:
@@ -332,7 +338,8 @@ def text_lines(path: Path, weight: int = 1) -> Iterator[Line]:
     `weight` is how many bytes the caller makes of a byte of text: more than the memory
     that may be used is refused.
     """
-    limit, used = available_memory() or 1 << 62, 0
+    limit = available_memory() or 1 << 62
+    used = 0
     for first, block in whole_lines(path, limit):
         for place, text in decoded(block, first):
             used += weight * len(text) + _LINE_OVERHEAD

@@ -27,11 +27,16 @@ def check_format(path: Any, *, format: str | None = None, names: bool = True) ->
     suffix = path.suffix.lower().removeprefix(".")
     found = format or _OTHER_SUFFIXES.get(suffix, suffix)
     if found not in _FORMATS:
-        known = f"must be one of {', '.join(_FORMATS)}, got {found!r}"
-        raise FormatError(path, f"the format to write {known}")
+        raise FormatError(
+            path,
+            f"the format to write must be one of {', '.join(_FORMATS)}, got {found!r}",
+        )
     if names and found == "mtx":
-        instead = "use .npz, .npy, .csv or .tsv, or leave names out"
-        raise FormatError(path, f"a .mtx file has no place for names; {instead}")
+        raise FormatError(
+            path,
+            "a .mtx file has no place for names; use .npz, .npy, .csv or .tsv, or "
+            "leave names out",
+        )
     return found
 
 
@@ -233,7 +238,8 @@ def write_hits(
     """
     path = Path(path)
     checked = hits_of_matrix(hits.data, hits.names, hits.columns)
-    matrix, rows = checked.data, checked.names or []
+    matrix = checked.data
+    rows = checked.names or []
     if path.suffix.lower() == ".npz":
         arrays = {key: getattr(matrix, key) for key in ("data", "indices", "indptr")}
         arrays |= {"format": b"csr", "shape": matrix.shape, "_is_array": True}
