@@ -96,15 +96,18 @@ def run(
     best: Iterate | None = None
     last: Iterate | None = None
     status: Status | None = None
-    n_iter, history = 0, History()
-    seconds, started = 0.0, time.perf_counter()
+    n_iter = 0
+    history = History()
+    seconds = 0.0
+    started = time.perf_counter()
     for n_iter, iterate in enumerate(iterates):
         seconds += time.perf_counter() - started
         if not (np.isfinite(iterate.value) and np.isfinite(iterate.x).all()):
             status = "diverged"
             break
         _record(history, iterate, seconds)
-        before, last = last, iterate
+        before = last
+        last = iterate
         relative = iterate.certificate.relative
         if best is None or not relative > best.certificate.relative:
             best = iterate

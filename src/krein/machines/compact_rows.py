@@ -124,7 +124,8 @@ class BoxRows:
 
     def wide(self) -> Array:
         """Return the whole array (n_rows, n)."""
-        rows, used = np.empty(self.shape), 0
+        rows = np.empty(self.shape)
+        used = 0
         for k, row in enumerate(rows):
             np.multiply(_mask(self.at_upper[k], self.n), self.upper, out=row)
             free = _mask(self.free[k], self.n)

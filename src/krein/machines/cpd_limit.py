@@ -86,16 +86,20 @@ def _multipliers(
     problem: CPDProblem, max_iter: int, start: tuple[Array, ...] | None
 ) -> Iterator[Iterate]:
     """Yield the polynomial of each round, its point, the interpolant of its support."""
-    n, y = problem.n, problem.loss.y
+    n = problem.n
+    y = problem.loss.y
     loss = replace(problem.loss, weight=np.ones(n))  # no weight matters without loss
     size = _size(problem)
-    c, lam, support = np.zeros(n), size, np.arange(n)
+    c = np.zeros(n)
+    lam = size
+    support = np.arange(n)
     while True:
         lam = max(_FALL * lam, _LEAST * size)
         moved = replace(loss, y=y + lam * np.clip(c, *loss.bounds(lam)))
         inner = replace(problem, loss=moved, lam=lam)
         info = cpd_newton(inner, max_iter=max_iter, start=start).info
-        c, b = info["c"], info["b"]
+        c = info["c"]
+        b = info["b"]
         yield _without_loss(problem, np.zeros(n), b)
         yield _without_loss(problem, c, b)
         s = np.flatnonzero(np.clip(c, *loss.bounds(lam)))
@@ -103,7 +107,8 @@ def _multipliers(
         yield last
         if last.certificate.relative <= 1.0 and np.array_equal(s, support):
             return  # what is left is rounding
-        start, support = (c, b, info["image"]), s
+        start = (c, b, info["image"])
+        support = s
 
 
 def _size(problem: CPDProblem) -> float:
@@ -122,7 +127,8 @@ def interpolant(problem: CPDProblem, s: np.ndarray, b: Array) -> tuple[Array, Ar
     A ridge at the level of rounding settles samples that coincide; refinements take
     its influence away.
     """
-    y, m = problem.loss.y, s.size
+    y = problem.loss.y
+    m = s.size
     c = np.zeros(y.size)
     if m == 0:
         return c, b
@@ -130,7 +136,9 @@ def interpolant(problem: CPDProblem, s: np.ndarray, b: Array) -> tuple[Array, Ar
     W, _ = orthonormal_range(Q)
     K = problem.K.restrict(s).dense()
     system = np.zeros((m + W.shape[1], m + W.shape[1]))
-    system[:m, :m], system[:m, m:], system[m:, :m] = K, W, W.T
+    system[:m, :m] = K
+    system[:m, m:] = W
+    system[m:, :m] = W.T
     shifted = system.copy()
     shifted[range(m), range(m)] += 4 * _EPS * float(np.linalg.norm(K)) or 1.0
     right = np.append(y[s], np.zeros(W.shape[1]))
@@ -149,7 +157,8 @@ def interpolant(problem: CPDProblem, s: np.ndarray, b: Array) -> tuple[Array, Ar
 
 def _without_loss(problem: CPDProblem, c: Array, b: Array) -> Iterate:
     """Certify by the loss; `tol` also asks for f = y on the support, of right signs."""
-    loss, inside = problem.loss, problem.feasible(c)
+    loss = problem.loss
+    inside = problem.feasible(c)
     point = problem.point(c if inside is None else inside, b)
     s = np.flatnonzero(point.c)
     left = point.value

@@ -102,11 +102,13 @@ class Core:
         """
         if not self.exact:
             return np.inf
-        J, Q = self.basis, self.polynomials.Q
+        J = self.basis
+        Q = self.polynomials.Q
         if J.size < c.size:
             K = K.block(J, np.arange(c.size))
         back, off = product_and_error(K, c)
-        s, off = back - image[J], off + error[J]
+        s = back - image[J]
+        off = off + error[J]
         pull = Q.T @ s
         s -= Q @ pull
         solved = scipy.linalg.cho_solve((self.factor, True), s, check_finite=False)
@@ -249,7 +251,8 @@ def _is_polynomial(K: Array, polynomials: Polynomials) -> bool:
     Then ``(I - QQ')K(I - QQ')`` is zero, however often items are repeated. It is zero
     to rounding beside an outlier as well, where nothing follows: items are compared.
     """
-    P, Q = polynomials.P, polynomials.Q
+    P = polynomials.P
+    Q = polynomials.Q
     centred = _subtract_outer(K.copy(), _centring(K, Q), Q)
     if float(np.abs(centred).max()) > _centring_error(K, Q):
         return False
@@ -274,7 +277,8 @@ def _definite_factor(K: Array, Q: Array) -> tuple[Array, bool]:
     items make it singular there too; a ridge at the level of rounding settles that
     without moving what the right-hand sides see.
     """
-    n, V = Q.shape[0], _centring(K, Q)
+    n = Q.shape[0]
+    V = _centring(K, Q)
     rounding = np.sqrt(n) * _centring_error(K, Q)
     trace = float(np.trace(K)) - 2.0 * float(np.sum(V * Q))
     tau = max(trace / n, np.finfo(float).tiny)
@@ -309,7 +313,8 @@ def basis_space(
     """
     n = polynomials.Q.shape[0]
     inside = Polynomials.fit(polynomials.P[basis])
-    QJ, KJ = inside.Q, phi.block(basis, basis)
+    QJ = inside.Q
+    KJ = phi.block(basis, basis)
     if QJ.shape[1] == basis.size or _is_polynomial(KJ, inside):
         raise ValueError(
             f"the polynomials reach every function on the {basis.size} basis points "

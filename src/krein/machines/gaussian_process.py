@@ -169,7 +169,8 @@ class GaussianProcess:
         b, total = self.intercept(alpha)
         squares = 0.0
         for rows, tile in vectors.tiles():
-            share, root = w[rows], np.sqrt(w[rows])
+            share = w[rows]
+            root = np.sqrt(w[rows])
             rest = outside[rows] * root[:, None] / null
             V = tile * root[:, None]
             missed = V @ ((self.targets - b * self.ones) / d) + rest @ [1.0, -b]

@@ -63,7 +63,10 @@ def newton_step(
     ``prepare(theta, rho)`` factors the system, rho being the first change of the
     margins that is asked for; `spread` repeats outputs of items for their variables.
     """
-    a, s, xi, y = state.a, state.s, state.xi, domain.y
+    a = state.a
+    s = state.s
+    xi = state.xi
+    y = domain.y
     room = domain.upper - a
     if not (room.min() > 0.0 and a.min() > 0.0 and s.min() > 0.0 and xi.min() > 0.0):
         return None
@@ -73,17 +76,20 @@ def newton_step(
     def direction(r_s: Array, r_xi: Array, solve: Solve, rho: Array) -> State:
         du, dz, db = solve(theta * rho)
         da = theta * (rho - y * (spread(dz) + db))
-        ds, dxi = (r_s - s * da) / a, (r_xi + xi * da) / room
+        ds = (r_s - s * da) / a
+        dxi = (r_xi + xi * da) / room
         return State(da, ds, dxi, du, dz, db, du - (state.v - state.u))
 
-    r_s, r_xi = -a * s, -room * xi
+    r_s = -a * s
+    r_xi = -room * xi
     rho = miss - r_xi / room + r_s / a
     solve = prepare(theta, rho)
     if solve is None:
         return None
     step = direction(r_s, r_xi, solve, rho)
     centre = _centre(state, room, step)
-    r_s, r_xi = r_s + centre - step.a * step.s, r_xi + centre + step.a * step.xi
+    r_s = r_s + centre - step.a * step.s
+    r_xi = r_xi + centre + step.a * step.xi
     step = direction(r_s, r_xi, solve, miss - r_xi / room + r_s / a)
     t = _TO_BOUNDARY * min(_lengths(state, room, step))
     pairs: Any = zip(state, step, strict=True)
@@ -122,7 +128,8 @@ def interior_points(problem: SVMDual) -> Iterator[tuple[Array, Array]]:
     The iterator ends when rounding allows no further progress.
     """
     state: State | None = _start(problem)
-    least, idle = np.inf, 0
+    least = np.inf
+    idle = 0
     while state is not None and idle < _PATIENCE:
         yield state.a, snapped(problem.domain, state)
         state = _newton(problem, state)
@@ -140,7 +147,8 @@ def _start(problem: SVMDual) -> State:
     In the middle of a box that is huge beside the solution the first steps would be
     tiny.
     """
-    domain, n = problem.domain, problem.K.shape[0]
+    domain = problem.domain
+    n = problem.K.shape[0]
     near = np.minimum(domain.upper, _MODERATE)
     one_class = domain.balance > 0.0
     a = (domain if one_class else BalancedBox(near, domain.y)).middle()
@@ -156,7 +164,8 @@ def snapped(domain: BalancedBox, state: State) -> Array:
     upper = domain.upper
     room = upper - state.a
     # Products, not quotients: any of the units may be zero to rounding.
-    unit_s, unit_xi = float(state.s.max()), float(state.xi.max())
+    unit_s = float(state.s.max())
+    unit_xi = float(state.xi.max())
     largest = float(state.a.max())
     low = state.s * largest > state.a * unit_s
     high = state.xi * min(largest, float(room.max())) > room * unit_xi

@@ -77,7 +77,8 @@ class MKLWeights:
 
     def floor(self, alpha: Array) -> float:
         """Least value of `cut`, less what rounding can have added: a lower bound."""
-        v, size = self.domain.y * alpha, np.abs(alpha)
+        v = self.domain.y * alpha
+        size = np.abs(alpha)
         products = [product_and_error(K, v) for K in self.kernels]
         bends = np.array([v @ Kv + size @ error for Kv, error in products])
         spread = np.finfo(float).eps * np.sqrt(alpha.size) * float(size.sum())
@@ -147,12 +148,17 @@ def _iterates(
     p = len(problem.kernels)
     weights = np.full(p, 1.0 / p) if x0 is None else x0
     table = [problem.cut(alpha) for alpha in points]
-    best, best_weights, above = np.inf, weights, 0.0
-    least, idle = np.inf, 0
+    best = np.inf
+    best_weights = weights
+    above = 0.0
+    least = np.inf
+    idle = 0
     while idle < _PATIENCE:
         value, alpha, rounding = svm_at(problem, weights)
         if value < best:
-            best, best_weights, above = value, weights, rounding
+            best = value
+            best_weights = weights
+            above = rounding
         points.append(alpha)
         table.append(problem.cut(alpha))
         weights, shares = _solve_lp(np.array(table))

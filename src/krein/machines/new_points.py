@@ -57,7 +57,8 @@ class Proxy:
     ) -> Array:
         """Decision values without intercept by the rule of Luss, (n_new, n_rows)."""
         assert self.K0 is not None
-        K_new, columns = self._kept(K_new), []
+        K_new = self._kept(K_new)
+        columns = []
         for row, a in enumerate(self._kept(alpha)):
             problem = self._problem(row)
             if diagonal is not None:
@@ -123,7 +124,8 @@ def batch_outputs(
     training block, is projected on the PSD cone; its (new, train) block times v.
     One eigendecomposition of size n + n_new; the answer depends on the batch.
     """
-    n, m = K0.shape[0], K_new.shape[0]
+    n = K0.shape[0]
+    m = K_new.shape[0]
     root = problem.spectrum.sqrt_weight
     v = problem.scale * a
     M = np.empty((n + m, n + m))

@@ -35,9 +35,10 @@ from krein.arrays import Array
 # ||z||^2 may leave the scale of the table by this factor before it is rebuilt.
 _SLACK = 4.0
 # The Jacobian has to give good Newton steps only: every second node is enough, and
-# nodes that carry less than this share of the strongest one are left out.
-_STRIDE, _WEAK = 2, 1e-9
-_NEGLIGIBLE = 1e-17
+# nodes that carry less than a share of the strongest one are left out.
+_STRIDE = 2  # nodes
+_WEAK = 1e-9  # share of the strongest node, for Newton steps
+_NEGLIGIBLE = 1e-17  # the same, where the result has to be exact to rounding
 # Eigenvalues up to this many times n eps ||A|| are zero to rounding.
 _ROUNDING = 8.0
 
@@ -82,8 +83,10 @@ class Table:
         # The integrands are flat below the first node, which stands for all of them.
         weights[0] /= -np.expm1(-rule.step)
         self.kappa = 1.0 - (2.0 / np.pi) * float(np.sum(weights / (t**2 + 1.0)))
-        self.scale, self.d = scale, (d / scale).astype(rule.dtype)
-        self.nodes, self.weights = t.astype(rule.dtype), weights.astype(rule.dtype)
+        self.scale = scale
+        self.d = (d / scale).astype(rule.dtype)
+        self.nodes = t.astype(rule.dtype)
+        self.weights = weights.astype(rule.dtype)
         self.positive = np.maximum(self.d, 0.0)
         # Weights in the diagonal of the Jacobian, but for F.
         self.bend = self.weights * self.nodes * (1.0 / np.pi)
@@ -111,7 +114,8 @@ class DiagonalPlusLowRank:
     minus: Array
 
     def __matmul__(self, x: Array) -> Array:
-        up, down = (self.plus @ x) @ self.plus, (self.minus @ x) @ self.minus
+        up = (self.plus @ x) @ self.plus
+        down = (self.minus @ x) @ self.minus
         return self.diagonal * x + up - down
 
 
@@ -120,15 +124,21 @@ class _State:
 
     def __init__(self, table: Table, z: Array) -> None:
         z = (z * (1.0 / math.sqrt(table.scale))).astype(table.d.dtype, copy=False)
-        z2, m = z * z, table.nodes.size
+        z2 = z * z
+        m = table.nodes.size
         F = table.resolvents @ z2
-        self.table, self.z = table, z
-        self.re, self.im = F[:m], F[m:]  # of F - 1 at the nodes
-        self.q0, self.q1 = float(z @ z), float(table.d @ z2)
+        self.table = table
+        self.z = z
+        # Real and imaginary parts of F - 1 at the nodes.
+        self.re = F[:m]
+        self.im = F[m:]
+        self.q0 = float(z @ z)
+        self.q1 = float(table.d @ z2)
 
     def diagonal(self) -> Array:
         """Diagonal of the Jacobian; times z it is the gradient."""
-        table, q0 = self.table, self.q0
+        table = self.table
+        q0 = self.q0
         tail = 0.5 * table.kappa
         diagonal = self.bends(self.re, self.im) @ table.resolvents
         diagonal += table.positive
@@ -138,7 +148,8 @@ class _State:
 
     def bends(self, re: Array, im: Array) -> Array:
         """What the rows of the resolvents are multiplied by in the diagonal."""
-        squares, F = im * im, 1.0 + re
+        squares = im * im
+        F = 1.0 + re
         weight = self.table.bend / (F * F + squares)
         # 1 - Re F / |F|^2 = (Re e + |e|^2) / |F|^2 with e = F - 1 does not cancel.
         return np.concatenate([weight * im, weight * (re * F + squares)])
@@ -148,7 +159,9 @@ class _State:
 
     def along(self, s: float) -> float:
         """z'p(sz), of which the resolvents' part is in F: O(1) a node."""
-        s2, table, q0 = s * s, self.table, self.q0
+        s2 = s * s
+        table = self.table
+        q0 = self.q0
         bends = self.bends(s2 * self.re, s2 * self.im)
         bent = float(bends @ np.concatenate([self.re, self.im]))
         tail = 0.5 * table.kappa * s2 * q0 * (2.0 * self.q1 + s2 * q0 * q0)
@@ -161,7 +174,10 @@ class _State:
         The terms ``q0 - t arg F`` of the rule fall like 1 / t^2: they are computed as
         ``(q0 - t Im F) + t (Im F - arg F)``, neither of which cancels.
         """
-        table, q0, q1, dz = self.table, self.q0, self.q1, self.table.d * self.z
+        table = self.table
+        q0 = self.q0
+        q1 = self.q1
+        dz = self.table.d * self.z
         terms = table.resolvents[: table.nodes.size] @ (dz * self.z)
         terms += table.nodes * _imaginary_minus_angle(self.re, self.im)
         tail = table.kappa * (float(dz @ dz) + q0 * q1 + q0**3 / 3.0)
@@ -173,7 +189,8 @@ def _imaginary_minus_angle(re: Array, im: Array) -> Array:
     """Return im - arg(1 + re + i im), accurate where both are small."""
     direct = im - np.arctan2(im, 1.0 + re)
     small = (np.abs(re) < 0.5) & (im < 0.1)
-    r, x = re[small], im[small]
+    r = re[small]
+    x = im[small]
     y = x / (1.0 + r)
     y2 = y * y
     # im - y = im re / (1 + re), and y - arctan(y) by its series.
@@ -307,10 +324,14 @@ class RankOnePositivePart:
         size = float(np.sqrt(np.einsum("ij,ij->i", borders, borders)).max(initial=0.0))
         state = self._state(z, at_least=max(largest, size))
         table = state.table
-        z, b, k = state.z, borders / table.scale, corners / table.scale
-        t, kappa = table.nodes, table.kappa
+        z = state.z
+        b = borders / table.scale
+        k = corners / table.scale
+        t = table.nodes
+        kappa = table.kappa
         F = 1.0 + state.re + 1j * state.im
-        real, imaginary = table.resolvents[: t.size].T, table.resolvents[t.size :].T
+        real = table.resolvents[: t.size].T
+        imaginary = table.resolvents[t.size :].T
         cross = (b * z) @ real + 1j * ((b * z) @ imaginary)
         square = (b * b) @ real + 1j * ((b * b) @ imaginary)
         schur = k[:, None] - 1j * t - square + cross * cross / F
@@ -335,8 +356,11 @@ class RankOnePositivePart:
         DiagonalPlusLowRank
         """
         state = self._state(z)
-        table, kappa, q0 = state.table, state.table.kappa, state.q0
-        stride, weak = (1, _NEGLIGIBLE) if accurate else (_STRIDE, _WEAK)
+        table = state.table
+        kappa = state.table.kappa
+        q0 = state.q0
+        stride = 1 if accurate else _STRIDE
+        weak = _NEGLIGIBLE if accurate else _WEAK
         rows = np.arange(0, table.nodes.size, stride)
         F = 1.0 + state.re[rows] + 1j * state.im[rows]
         gamma = (-2.0j / np.pi) * stride * table.weights[rows] * table.nodes[rows]
@@ -357,7 +381,8 @@ class RankOnePositivePart:
         DiagonalPlusLowRank
         """
         state = self._state(z)
-        table, kappa = state.table, state.table.kappa
+        table = state.table
+        kappa = state.table.kappa
         rows = np.arange(table.nodes.size)
         F = 1.0 + state.re + 1j * state.im
         gamma = (-1.0j / np.pi) * table.weights * table.nodes / F
@@ -375,10 +400,12 @@ def _low_rank(
     smaller than `weak` times the largest are left out. ``Re ww' = uu' - vv'`` for a
     vector w = u + iv; `head` has a negative and a positive eigenvalue.
     """
-    table, z = state.table, state.z
+    table = state.table
+    z = state.z
     strength = np.abs(gamma) * state.im[rows] / table.nodes[rows]
     used = strength > weak * strength.max()
-    rows, root = rows[used], np.sqrt(table.scale * gamma[used])[:, None]
+    rows = rows[used]
+    root = np.sqrt(table.scale * gamma[used])[:, None]
     real = table.resolvents[rows] * z
     imaginary = table.resolvents[rows + table.nodes.size] * z
     values, vectors = np.linalg.eigh(table.scale * head)

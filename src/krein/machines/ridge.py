@@ -89,8 +89,11 @@ def spectral_ridge(
     b = 0.0
     if fit_intercept:
         b = _intercept(system.solve(np.ones_like(y)), system.solve(y), root, y)
-    v, history = system.solve(y - b), History()
-    best, missed, least = v, y - b, np.inf
+    v = system.solve(y - b)
+    history = History()
+    best = v
+    missed = y - b
+    least = np.inf
     size = max(float(np.abs(y).max()), 1e-300)
     for _ in range(_REFINEMENTS):
         error = system.missed(v, y - b)
@@ -98,7 +101,9 @@ def spectral_ridge(
         history.record(residual=residual, relative=residual / size)
         if not residual < least:
             break
-        best, missed, least = v, error, residual
+        best = v
+        missed = error
+        least = residual
         v = v + system.correction(error)
     value = system.objective(best, missed, y - b)
     if convex:
@@ -106,7 +111,8 @@ def spectral_ridge(
         certificate = system.gap(best, missed, targets, balanced=fit_intercept)
     else:
         found = system.residual(best, missed, y - b, balanced=fit_intercept)
-        own, counted = found[0] / size, sum(found) / size
+        own = found[0] / size
+        counted = sum(found) / size
         certificate = Certificate("stationarity", counted, counted, counted - own)
     status = certificate.status(tol, out_of_steps=False)  # the solution is direct
     return Result(best, value, certificate, status, history.n_rows, history), b
@@ -182,7 +188,8 @@ class _System:
         t = self._along(self.root * target)[self.near]
         noise = self._noise(v, np.abs(target))
         noise += self.spread * float(np.linalg.norm(t)) / self.alpha
-        worst, counted = float(np.abs(missed).max()), float((noise / self.root).max())
+        worst = float(np.abs(missed).max())
+        counted = float((noise / self.root).max())
         if balanced:
             share = self.alpha / float(self.root @ self.root)
             worst = max(worst, share * abs(float(v.sum())))
@@ -194,8 +201,10 @@ class _System:
         self, v: Array, missed: Array, targets: Array, *, balanced: bool
     ) -> Certificate:
         """P(v, b) - D(u) from above, rounding counted; u is v, less what it sums to."""
-        root, total = self.root, float(self.root @ self.root)
-        largest, alpha = float(np.abs(self.divisors).max()), self.alpha
+        root = self.root
+        total = float(self.root @ self.root)
+        largest = float(np.abs(self.divisors).max())
+        alpha = self.alpha
         excess = abs(float(v.sum())) if balanced else 0.0
         own = root * np.abs(missed) + alpha * excess / total * root
         excess += _EPS * float(np.abs(v).sum()) if balanced else 0.0

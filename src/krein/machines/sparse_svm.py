@@ -156,15 +156,19 @@ class _Block:
     def __init__(
         self, K: Any, norm: float, Y: Array, upper: Array, start: Array | None
     ) -> None:
-        self.K, self.norm, self.upper = K, norm, upper
+        self.K = K
+        self.norm = norm
+        self.upper = upper
         self.boxes = [BalancedBox(upper, y) for y in Y.T]
         self.history = [History() for _ in self.boxes]
-        self.products, self.idle = 0, 0
+        self.products = 0
+        self.idle = 0
         self.highest = np.zeros(Y.shape[1])
         bound = upper[:, None]
         if start is None:
             start = bound * (Y - upper @ Y / upper.sum())
-        low, high = np.minimum(Y, 0.0) * bound, np.maximum(Y, 0.0) * bound
+        low = np.minimum(Y, 0.0) * bound
+        high = np.maximum(Y, 0.0) * bound
         V, F = _best_of_ray(start, self.multiply(start), Y, bound)
         self.whole = _Columns(np.arange(Y.shape[1]), Y, low, high, V, F)
         self.columns = self.whole  # that are not done
@@ -186,7 +190,10 @@ class _Block:
 
     def _gradient_steps(self, tol: float) -> None:
         c = self.columns
-        Z, KZ, t, tau = c.V, c.F, np.ones(c.V.shape[1]), np.zeros(c.V.shape[1])
+        Z = c.V
+        KZ = c.F
+        t = np.ones(c.V.shape[1])
+        tau = np.zeros(c.V.shape[1])
         for step in range(_STEPS):
             if step % _LOOK == 0 and (self.gaps() <= tol).all():
                 return
@@ -200,16 +207,21 @@ class _Block:
             t = np.where(uphill, 1.0, t)
             longer = 0.5 * (1.0 + np.sqrt(1.0 + 4.0 * t * t))
             momentum = np.where(uphill, 0.0, (t - 1.0) / longer)
-            Z, KZ = _further(V, moved, momentum), _further(F, F - c.F, momentum)
-            c.V, c.F, t = V, F, longer
+            Z = _further(V, moved, momentum)
+            KZ = _further(F, F - c.F, momentum)
+            c.V = V
+            c.F = F
+            t = longer
 
     def _free_variables(self) -> None:
         """Conjugate gradients on the free variables, taken where they are better."""
         c = self.columns
         free = c.free()
         count = np.maximum(_sums(free), 1.0)
-        V, R = c.V.copy(), _centred(c.Y - c.F, free, count)
-        P, size = R.copy(), _inner(R, R)
+        V = c.V.copy()
+        R = _centred(c.Y - c.F, free, count)
+        P = R.copy()
+        size = _inner(R, R)
         goal = 1e-6 * size + _EPS**2 * c.V.shape[0]
         for _ in range(_INNER):
             running = size > goal
@@ -230,7 +242,8 @@ class _Block:
         V, _ = _projected(V, c.low, c.high, np.zeros(V.shape[1]))
         F = self.multiply(V)
         better = _inner(V, c.Y - 0.5 * F) > c.values()
-        c.V, c.F = np.where(better, V, c.V), np.where(better, F, c.F)
+        c.V = np.where(better, V, c.V)
+        c.F = np.where(better, F, c.F)
 
     # ------------------------------------------------------------------ certificate
 
@@ -240,7 +253,8 @@ class _Block:
 
     def intercepts(self, c: _Columns) -> Array:
         """Mean residual of the free variables; without them what the gap asks for."""
-        R, weight = c.Y - c.F, c.free() * self.upper[:, None]
+        R = c.Y - c.F
+        weight = c.free() * self.upper[:, None]
         total = _sums(weight)
         b = _inner(R, weight) / np.where(total > 0.0, total, 1.0)
         for k in np.flatnonzero(total == 0.0):
@@ -250,7 +264,8 @@ class _Block:
     def gaps(self) -> Array:
         """Relative gaps, rounding counted, at these intercepts: not the least ones."""
         c = self.columns
-        error, b = self._errors(c), self.intercepts(c)
+        error = self._errors(c)
+        b = self.intercepts(c)
         R = c.Y - c.F
         R -= b
         grows = np.maximum(R + error, 0.0)
@@ -264,12 +279,14 @@ class _Block:
     def _look(self, tol: float, last: bool) -> None:
         """Put columns aside whose gap is small enough."""
         c = self.columns
-        values, relative = c.values(), self.gaps()
+        values = c.values()
+        relative = self.gaps()
         for j, value, gap in zip(c.place, values, relative, strict=True):
             self.history[j].record(value=float(value), relative=float(gap))
         done = np.full(relative.size, True) if last else relative <= tol
         place = c.place[done]
-        self.whole.V[:, place], self.whole.F[:, place] = c.V[:, done], c.F[:, done]
+        self.whole.V[:, place] = c.V[:, done]
+        self.whole.F[:, place] = c.F[:, done]
         best = self.highest[c.place]
         grows = bool((values > best * (1.0 + 1e-13)).any())
         self.idle = 0 if grows else self.idle + 1
@@ -279,14 +296,17 @@ class _Block:
     def results(self, tol: float, max_iter: int) -> Iterator[tuple[Result, float]]:
         """Certify every column, at the intercept where its gap is least."""
         c = self.whole
-        values, errors = c.values(), self._errors(c)
+        values = c.values()
+        errors = self._errors(c)
         for j, box in enumerate(self.boxes):
-            a, outputs = box.y * c.V[:, j], c.F[:, j].copy()
+            a = box.y * c.V[:, j]
+            outputs = c.F[:, j].copy()
             gap = box_gap(box, a, outputs, float(errors[j]))
             relative = gap / max(abs(float(values[j])), 1e-300)
             certificate = Certificate("gap", gap, relative)
             status = certificate.status(tol, out_of_steps=self.products >= max_iter)
-            history, value = self.history[j], float(values[j])
+            history = self.history[j]
+            value = float(values[j])
             result = Result(a, value, certificate, status, self.products, history)
             yield result, box.intercept(a, outputs)
 
@@ -296,7 +316,8 @@ class _Block:
 
 def _best_of_ray(V: Array, F: Array, Y: Array, bound: Array) -> tuple[Array, Array]:
     """Lengthen or shorten columns to their best; solutions grow with their bounds."""
-    bend, slope = _inner(V, F), _inner(V, Y)
+    bend = _inner(V, F)
+    slope = _inner(V, Y)
     most = 1.0 / np.maximum((np.abs(V) / bound).max(axis=0), 1e-300)
     beyond = slope >= most * bend
     length = np.where(beyond, most, slope / np.where(beyond, 1.0, bend))
@@ -333,7 +354,8 @@ def _projected(V: Array, low: Array, high: Array, tau: Array) -> tuple[Array, Ar
     The sum falls in tau and is piecewise linear: Newton's method within brackets from
     the tau given, on the columns that are not done.
     """
-    clipped, tau = _clip(V - tau, low, high), tau.copy()
+    clipped = _clip(V - tau, low, high)
+    tau = tau.copy()
     enough = _EPS * (4.0 + np.sqrt(V.shape[0])) * (_sums(np.abs(V)) + 1e-300)
     least, most = np.full((2, tau.size), np.nan)
     for _ in range(100):

@@ -90,7 +90,8 @@ class SharedInverse:
         total : float
             What the coefficients sum to.
         """
-        B, g = sets.at, self.ones[sets.at]
+        B = sets.at
+        g = self.ones[sets.at]
         factor, _ = dpotrf(self.inverse[np.ix_(B, B)].T, lower=1, overwrite_a=1)
         right = np.column_stack([sets.v - free[B], g])
         p, q = dpotrs(factor, right, lower=1)[0].T if B.size else right.T
@@ -110,13 +111,15 @@ class SharedInverse:
                 return None
             sets = Sets(B, np.where(high[B], y[B] * upper[B], 0.0))
             v, s, _ = self.solve(free, sets, 0.0)
-            a, pull = y * v, np.zeros_like(v)
+            a = y * v
+            pull = np.zeros_like(v)
             pull[B] = -y[B] * s
             now_low = np.where(low, pull <= 0.0, ~high & (a < 0.0))
             now_high = np.where(high, pull >= 0.0, ~low & (a > upper))
             if np.array_equal(now_low, low) and np.array_equal(now_high, high):
                 return sets
-            low, high = now_low, now_high
+            low = now_low
+            high = now_high
         return None
 
 
@@ -146,7 +149,8 @@ def rows_with_few_bounds(K: Array, Y: Array, upper: Array) -> list[Array | None]
     found = {k: shared.settle(y, upper, one) for k, (y, one) in columns}
     settled = {k: sets for k, sets in found.items() if sets is not None}
     rows = list(settled)
-    V, b = np.zeros((Y.shape[0], len(rows))), np.zeros(len(rows))
+    V = np.zeros((Y.shape[0], len(rows)))
+    b = np.zeros(len(rows))
     for _ in range(1 + _REFINEMENTS):  # the first solution, refined
         # What is left on B is the s there, whatever it is.
         rest = shared.inverse @ (Y[:, rows] - K @ V - b)

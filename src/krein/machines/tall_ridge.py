@@ -64,7 +64,8 @@ class TallRidge:
     def solve(self, *, fit_intercept: bool, tol: float) -> tuple[Result, float]:
         """Solve the system; ``x`` of the result are the coordinates of f."""
         b = self._intercept() if fit_intercept else 0.0
-        x, history = self._factors[1] * (self.targets - b * self.ones), History()
+        x = self._factors[1] * (self.targets - b * self.ones)
+        history = History()
         best = self._evaluated(x, b, balanced=fit_intercept)
         for _ in range(_REFINEMENTS):
             history.record(value=best.value, relative=best.certificate.relative)
@@ -89,7 +90,9 @@ class TallRidge:
     def _intercept(self) -> float:
         """Return the b with which v sums to zero."""
         _, solve = self._factors
-        z, u, w = self.targets, self.ones, self.weight
+        z = self.targets
+        u = self.ones
+        w = self.weight
         outside = float(w @ self.y) - float(u @ z), float(w.sum()) - float(u @ u)
         above = outside[0] / self.alpha + float(u @ (solve * z))
         below = outside[1] / self.alpha + float(u @ (solve * u))

@@ -176,7 +176,8 @@ class TallSVM:
         ``w = F'Ya`` does not hold here; starting with it makes w, and with it all
         slacks, as large as the box, and costs twice the steps.
         """
-        a, (n, r) = self.domain.middle(), self.features.shape
+        a = self.domain.middle()
+        n, r = self.features.shape
         lowest = float(self.margin.min())
         s = np.full(a.size, 1.0 if lowest >= 0.0 else 1.0 - 2.0 * lowest)
         return State(
@@ -200,7 +201,8 @@ class TallSVM:
 
     def _newton(self, state: State) -> State | None:
         """One step, in two passes and one with the Gram matrix of the features."""
-        features, y = self.features, self.domain.y
+        features = self.features
+        y = self.domain.y
         drift = np.append(state.v - state.u, y @ state.a - self.domain.balance)
 
         def prepare(theta: Array, rho: Array) -> Solve | None:
@@ -209,7 +211,8 @@ class TallSVM:
             total = self.of_items(theta)
             pull = self.of_items(theta * y * rho) / total
             matrix = features.gram(total, pull)  # with the first right-hand side
-            known, matrix = [matrix[:-1, -1].copy()], matrix[:-1, :-1]
+            known = [matrix[:-1, -1].copy()]
+            matrix = matrix[:-1, :-1]
             matrix[np.diag_indices(matrix.shape[0] - 1)] += 1.0
             try:
                 factor = scipy.linalg.cho_factor(matrix, check_finite=False)
@@ -239,7 +242,9 @@ def _near_the_margin(
     whole: TallSVM, tol: float, max_iter: int
 ) -> tuple[Result, float] | None:
     """Solve with variables far from the margin on their bounds; None if that fails."""
-    features, domain, margin = whole.features, whole.domain, whole.margin
+    features = whole.features
+    domain = whole.domain
+    margin = whole.margin
     n = domain.n
     # In a regression most items are near an edge of the tube: a sample does not tell.
     if n < _MANY or n > whole.n:
@@ -251,7 +256,8 @@ def _near_the_margin(
         return None
     sample = TallSVM(features.part(some), part, whole.fixed, margin[some])
     rough = sample.solve(_ROUGH, max_iter)
-    state, steps = rough.info["state"], rough.n_iter
+    state = rough.info["state"]
+    steps = rough.n_iter
     z = features @ state.u
     for one_of, aim in _ROUNDS:
         outside = margin - domain.y * (whole.spread(z) + state.b)
@@ -263,10 +269,12 @@ def _near_the_margin(
         if not _has_interior(part):
             return None
         fixed = features.transpose_dot(whole.of_items(domain.y * a))
-        rows, value = features.part(near), float(margin @ a)
+        rows = features.part(near)
+        value = float(margin @ a)
         rest = TallSVM(rows, part, fixed, margin[near], value, whole.floor)
         result = rest.solve(_AIM * tol if aim is None else aim, max_iter)
-        state, steps = result.info["state"], steps + result.n_iter
+        state = result.info["state"]
+        steps = steps + result.n_iter
         z = features @ state.u
         if aim is not None:  # it only tells which items are near
             continue
@@ -286,8 +294,11 @@ def _joined(
 ) -> State:
     """A point of all variables, from one of those near the margin."""
     outside = whole.margin - whole.domain.y * (whole.spread(z) + state.b)
-    s, xi = np.maximum(-outside, 0.0), np.maximum(outside, 0.0)
-    a[near], s[near], xi[near] = state.a, state.s, state.xi
+    s = np.maximum(-outside, 0.0)
+    xi = np.maximum(outside, 0.0)
+    a[near] = state.a
+    s[near] = state.s
+    xi[near] = state.xi
     return State(a, s, xi, state.u, z, state.b, state.v)
 
 
@@ -343,11 +354,13 @@ def _settled(
 
 def _polished(whole: TallSVM, point: Evaluated) -> Array:
     """Solve for the few variables that are on no bound: their margins are 1."""
-    features, domain = whole.features, whole.domain
+    features = whole.features
+    domain = whole.domain
     free = np.flatnonzero((point.a > 0.0) & (point.a < domain.upper))
     if not 0 < free.size <= _FREE * (features.shape[1] + 1):
         return point.a
-    y, F = domain.y[free], features.rows(free % whole.n)
+    y = domain.y[free]
+    F = features.rows(free % whole.n)
     signed = y[:, None] * F
     border = np.append(y, 0.0)
     system = np.vstack([np.column_stack([signed @ signed.T, y]), border])
@@ -367,7 +380,8 @@ def _evaluated(whole: TallSVM, a: Array) -> Evaluated:
     gains ``|e|^2 / 2``, and the dual value, where w stands for F'Ya, is off by
     ``|w| |e|`` (twice, for weights that `box_gap` stretches).
     """
-    features, domain = whole.features, whole.domain
+    features = whole.features
+    domain = whole.domain
     if domain.n > whole.n:  # what both variables of an item share costs epsilon
         halves = a.reshape(2, whole.n)
         a = (halves - halves.min(axis=0)).ravel()
@@ -377,7 +391,8 @@ def _evaluated(whole: TallSVM, a: Array) -> Evaluated:
     value = float(whole.margin @ a) - 0.5 * float(w @ w)
     missed, error = features.errors(signed, w)
     off = float(np.linalg.norm(missed))
-    outputs, error = whole.spread(features @ w), whole.spread(error)
+    outputs = whole.spread(features @ w)
+    error = whole.spread(error)
     gap = box_gap(domain, a, outputs, error, whole.margin)
     gap += off * (2.0 * float(np.linalg.norm(w)) + 0.5 * off)
     plain = domain.gap(a, whole.margin - domain.y * outputs)
