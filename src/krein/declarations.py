@@ -137,7 +137,8 @@ class Documented(BaseEstimator):
     def __new__(cls, *args: Any, **parameters: Any) -> Any:
         """Name the replacement of a parameter that an earlier release had."""
         for name in parameters:
-            of_all, of_this = PARAMETERS.get(name), f"{cls.__name__}.{name}"
+            of_all = PARAMETERS.get(name)
+            of_this = f"{cls.__name__}.{name}"
             hint = PARAMETERS.get(of_this, of_all)
             if hint is not None and name not in cls._get_param_names():
                 raise TypeError(

@@ -397,7 +397,8 @@ def _in_other_order(names: Any, others: Any) -> bool:
 
 def have_same_names(X: Any, y: Any) -> bool:
     """Whether items and labels have an index of the same names, in the same order."""
-    names, others = getattr(X, "index", None), getattr(y, "index", None)
+    names = getattr(X, "index", None)
+    others = getattr(y, "index", None)
     if names is None or others is None or callable(names) or callable(others):
         return False
     names = list(names)

@@ -51,7 +51,8 @@ def _means(codes: Array, splits: Sequence[Fold]) -> list[tuple[np.ndarray, Array
 
 
 def _of_classes(scoring: str, shares: Array) -> list[tuple[str, float]]:
-    chance, largest = 1.0 / shares.size, float(shares.max())
+    chance = 1.0 / shares.size
+    largest = float(shares.max())
     if scoring == "neg_log_loss":
         shares = shares[shares > 0]
         return [("shares of the classes", float(-(shares * np.log(shares)).sum()))]

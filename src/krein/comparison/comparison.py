@@ -203,7 +203,8 @@ class Comparison:
         which there have to be a few: else it is 1. Not adjusted for other tests.
         """
         other = other or self
-        mine, theirs = self.item_scores(a), other.item_scores(b)
+        mine = self.item_scores(a)
+        theirs = other.item_scores(b)
         if mine is None or theirs is None:
             if len(self.splits) < significance.FEWEST_SPLITS:
                 return 1.0
@@ -226,7 +227,8 @@ class Comparison:
             table = 1.0 + table / float(np.var(self.problem.codes))
         tested = np.asarray(~np.isnan(table).any(axis=0))
         design = self._items.design(tested)
-        values, weight = table[:, tested], design["weight"]
+        values = table[:, tested]
+        weight = design["weight"]
         corrected = significance.corrected_maximum(values, weight, design["groups"])
         # R^2 of all items is not the mean of the splits: what is taken over is by how
         # much the best score flatters, and that is never less than nothing.
@@ -263,7 +265,8 @@ class Comparison:
             )
             return significance.one_sided(*test)
         if self.scoring not in ("accuracy", "balanced_accuracy"):
-            codes, splits = self.problem.codes, self.splits
+            codes = self.problem.codes
+            splits = self.splits
             baseline = free_item_scores(self.scoring, codes, splits)
             return significance.one_sided(*self._item_test(items - baseline))
         items, design = self._tested(items)
@@ -282,7 +285,8 @@ class Comparison:
     def skill(self, method: str) -> float:
         """Which part of the mistakes of a free answer a method avoids."""
         sign = self.deciding.sign
-        free, perfect = sign * max(value for _, value in self.levels), max(sign, 0.0)
+        free = sign * max(value for _, value in self.levels)
+        perfect = max(sign, 0.0)
         return (self.mean(method) - free) / (perfect - free) if free < perfect else 0.0
 
     @property
@@ -336,12 +340,14 @@ class Comparison:
         if score in ("accuracy", "balanced_accuracy"):
             return self._rate_interval(method, by_class=score == "balanced_accuracy")
         values = column.sign * self.scores(method, score)
-        share, bounds = self.test_share, column.bounds
+        share = self.test_share
+        bounds = column.bounds
         low, high = significance.score_interval(values, share, bounds)
         if score == "roc_auc":  # as many items as the smallest class has
             size = float(np.bincount(self.problem.codes).min())
             own = significance.wilson(float(values.mean()), size)
-            low, high = min(low, own[0]), max(high, own[1])
+            low = min(low, own[0])
+            high = max(high, own[1])
         return [low, high]
 
     def _rate_interval(self, method: str, by_class: bool) -> list[float]:

@@ -52,7 +52,8 @@ def evaluate_split(
     similarity = problem.on(train)
     if scipy.sparse.issparse(similarity):
         similarity = compressed_rows(similarity)
-    K, new = similarity[train], similarity[test]
+    K = similarity[train]
+    new = similarity[test]
     if isinstance(K, np.ndarray):
         K.flags.writeable = False  # all methods share its parts
     with warnings.catch_warnings(action="ignore"):  # the outer splits warned
@@ -76,7 +77,9 @@ def fit_method(
     Hyperparameters are those of `params`; without them they are chosen by `scoring` on
     inner folds of this seed.
     """
-    task, y, rows = TASKS[problem.task], problem.labels, problem.everything
+    task = TASKS[problem.task]
+    y = problem.labels
+    rows = problem.everything
     method = task.methods[name]
     folds = problem.inner_folds(rows, seed) if params is None or method.searches else []
     if params is None and not method.searches:
@@ -109,7 +112,8 @@ def _best_params(
 ) -> dict[str, Any]:
     rows = problem.everything
     with shared_work():
-        K, target = problem.on(rows), problem.target
+        K = problem.on(rows)
+        target = problem.target
         (state,) = search_contenders(K, target, [method], folds, scoring)
     if state.error:
         raise ValueError(f"{method.title} failed: {state.error}")
@@ -203,7 +207,8 @@ class ContenderSearch:
         if self.error or self.method.searches or len(self.grid) < 2 - self.of_classes:
             return []
         say(f"{self.method.title}, inner fold {len(self.values) + 1}")
-        start, values = alone_clock(), []
+        start = alone_clock()
+        values = []
         some = self.method.sampled(self.target.subset(train))
         train = train if some is None else train[some]
         with self.noting_failure():
@@ -219,15 +224,18 @@ class ContenderSearch:
         """Decision values of a model that is fitted as anybody fits it."""
         rough = self.method.rough
         model = self.method.build(candidate) if rough is None else rough(**candidate)
-        part, new = K[np.ix_(train, train)], K[np.ix_(test, train)]
+        part = K[np.ix_(train, train)]
+        new = K[np.ix_(test, train)]
         if scipy.sparse.issparse(K):
-            part, new = compressed_rows(part), compressed_rows(new)
+            part = compressed_rows(part)
+            new = compressed_rows(new)
         model.fit(part, self.y[train])
         answer = model.decision_function if self.of_classes else model.predict
         return np.asarray(answer(new), dtype=float).reshape(len(test), -1)
 
     def _score(self, test: np.ndarray, values: Array) -> float:
-        proba, predicted = values, values[:, 0]
+        proba = values
+        predicted = values[:, 0]
         if self.of_classes:
             predicted = as_labels(values, np.arange(max(2, values.shape[1])))
         if self.scoring == "neg_log_loss":

@@ -72,7 +72,8 @@ class KernelComparison:
         """
         kernel, method = self.best
         comparison = self.comparisons[kernel]
-        answer, others = comparison.recommendation, self.ranking[1:]
+        answer = comparison.recommendation
+        others = self.ranking[1:]
         if not others:
             return answer
         if not answer.useful:

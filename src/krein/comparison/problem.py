@@ -147,7 +147,8 @@ class KnownItems:
 
     def __call__(self, X: Array, Y: Array) -> Array:
         """Similarities of items to training items, or of one item to itself."""
-        rows, others = X[:, 0].astype(int), Y[:, 0].astype(int)
+        rows = X[:, 0].astype(int)
+        others = Y[:, 0].astype(int)
         if rows.size == 1 and np.array_equal(rows, others):
             return self.own[rows][:, None]
         order = np.argsort(self.train)

@@ -278,7 +278,8 @@ def _verdict(
 
 def _differ(comparison: Any, chosen: str) -> bool:
     """Whether a contender is further away than a standard error."""
-    mine, share = comparison.scores(chosen), comparison.test_share
+    mine = comparison.scores(chosen)
+    share = comparison.test_share
     others = [comparison.scores(m) for m in comparison.ranking if m != chosen]
     return any(beats(mine, s, share) or beats(s, mine, share) for s in others)
 

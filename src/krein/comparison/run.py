@@ -244,7 +244,8 @@ def _run(
     pairs = [(s, method) for s in range(len(splits)) for method in methods]
     found: dict[tuple[int, str], dict[str, Any]] = {}
     if cache is not None:
-        store, data = RecordStore(cache), _fingerprint(problem, scoring)
+        store = RecordStore(cache)
+        data = _fingerprint(problem, scoring)
         keys = {(s, m.name): fingerprint(data, m, *splits[s]) for s, m in pairs}
         kept = {at: store.read(f"{at[1]}-{key}", key) for at, key in keys.items()}
         found = {at: record for at, record in kept.items() if record is not None}

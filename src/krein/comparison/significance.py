@@ -60,7 +60,8 @@ def corrected_test(a: Array, b: Array, test_share: float) -> tuple[float, float]
         Mean of a - b and the two-sided p value.
     """
     difference = np.asarray(a, dtype=float) - np.asarray(b, dtype=float)
-    mean, error = float(difference.mean()), corrected_error(difference, test_share)
+    mean = float(difference.mean())
+    error = corrected_error(difference, test_share)
     return mean, _p_value(mean, error, difference.size - 1)
 
 
@@ -187,7 +188,8 @@ def score_interval(
 
 def holm(p_values: list[float]) -> list[float]:
     """Holm's step-down adjustment for several comparisons."""
-    order, count = np.argsort(p_values), len(p_values)
+    order = np.argsort(p_values)
+    count = len(p_values)
     larger = np.maximum.accumulate((count - np.arange(count)) * np.sort(p_values))
     adjusted = np.empty(count)
     adjusted[order] = np.minimum(larger, 1.0)
@@ -232,7 +234,9 @@ def rate_interval(
     """
     strata = np.zeros(values.size, dtype=int) if strata is None else strata
     kinds = np.unique(strata)
-    mean, below, above = 0.0, 0.0, 0.0
+    mean = 0.0
+    below = 0.0
+    above = 0.0
     for kind in kinds:
         part = strata == kind
         size = _independent(int(part.sum()), None if groups is None else groups[part])
@@ -263,7 +267,8 @@ def modified_wilson(rate: float, size: float) -> tuple[float, float]:
     section 4.1.1): the mean number of errors with which so many are seen in 5 %.
     """
     low, high = wilson(rate, size)
-    errors, successes = size * (1.0 - rate), size * rate
+    errors = size * (1.0 - rate)
+    successes = size * rate
     if 0.0 < errors < _FEW:
         high = max(high, 1.0 - _fewest(errors) / size)
     if 0.0 < successes < _FEW:
@@ -312,10 +317,12 @@ def corrected_maximum(
     unit = np.arange(n)
     if groups is not None:
         unit = np.unique(groups, return_inverse=True)[1].ravel()
-    count, found = int(unit.max()) + 1, []
+    count = int(unit.max()) + 1
+    found = []
     for _ in range(_RESAMPLES):
         drawn = np.bincount(rng.integers(0, count, count), minlength=count)[unit]
-        inside, outside = weight * drawn, weight * (drawn == 0)
+        inside = weight * drawn
+        outside = weight * (drawn == 0)
         if inside.sum() > 0.0 and outside.sum() > 0.0:
             best = int(np.argmax(items @ inside))
             found.append(float(items[best] @ outside / outside.sum()))

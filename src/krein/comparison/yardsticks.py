@@ -115,7 +115,8 @@ class SimilarityFeaturesClassifier(_Yardstick):
         products = Z @ Z.T  # n x n once; the features' own system is one per step
         rows: list[list[Row]] = [[] for _ in Cs]
         for signs in target.signs():
-            targets, start = 0.5 * (signs[:, None] + 1.0), None
+            targets = 0.5 * (signs[:, None] + 1.0)
+            start = None
             for found, C in zip(rows, Cs, strict=True):
                 alpha = 1.0 / (C * training.total_weight)
                 problem = IndefiniteLogistic(products, targets, alpha, training.weight)
@@ -223,7 +224,8 @@ def most_similar(K: Any, k: int) -> np.ndarray:
 
 def _largest(tile: Array, k: int) -> np.ndarray:
     """Positions of the k largest entries of each row, one after the other."""
-    left, rows = tile.copy(), np.arange(len(tile))
+    left = tile.copy()
+    rows = np.arange(len(tile))
     found = np.empty((len(tile), k), dtype=int)
     for place in found.T:  # for so few it takes a tenth of the time of sorting
         place[:] = np.argmax(left, axis=1)

@@ -426,7 +426,8 @@ class KernelModel(Sparsifiable, Documented):
             source, facts = self._training_kernel(items, dtype)
         else:
             kernel = self._settled_kernel(items, kept)
-            source, facts = Similarities(items, kernel), {"kernel_": kernel}
+            source = Similarities(items, kernel)
+            facts = {"kernel_": kernel}
         used = source if kept is None else source.subset(kept)
         found = nystroem.approximate(used, weight=weight)
         positions = found.landmarks if kept is None else kept[found.landmarks]

@@ -289,7 +289,8 @@ class SimilarityPool:
         K, settled = pair.similarity(training)
         model = self._machine_search()
         known = screen or Screened(None, np.nan)
-        spectrum, known.spectrum = known.spectrum, None
+        spectrum = known.spectrum
+        known.spectrum = None
         held = model.fit_on(
             training.converted(K),
             target,
@@ -313,7 +314,8 @@ class SimilarityPool:
         self.members_ = list(machines(members))
         self.weights_ = np.array([one["weight"] for one in self.members_])
         model.n_iter_ = np.max([member.model.n_iter_ for member in members], axis=0)
-        grid, weight = [], []
+        grid = []
+        weight = []
         for member in members:
             for params, share in zip(
                 member.model.cv_results_["params"],

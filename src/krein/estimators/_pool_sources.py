@@ -31,7 +31,8 @@ def of_matrices(
     parts: Sequence[Any], names: Sequence[str], kind: str, check: Check
 ) -> tuple[list[Source], list[Array]]:
     """Sources and checked numbers of precomputed matrices."""
-    sources, numbers = [], []
+    sources = []
+    numbers = []
     for part, name in zip(parts, names, strict=True):
         M = check(part, "X" if len(parts) == 1 else name)
         warn_if_distances(M, "X", kind)

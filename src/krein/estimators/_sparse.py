@@ -73,14 +73,14 @@ class Sparsifiable:
         _check_goal(tolerance, n_prototypes)
         sparse: Any = copy.copy(self)
         if not hasattr(self, "dense_coef_"):  # else it starts from the fit again
-            sparse.dense_coef_, sparse.dense_intercept_ = (
-                sparse.dual_coef_,
-                sparse.intercept_,
-            )
+            sparse.dense_coef_ = sparse.dual_coef_
+            sparse.dense_intercept_ = sparse.intercept_
         sparse.support_ = np.flatnonzero(np.any(sparse.dense_coef_ != 0.0, axis=0))
         columns = as_new_items(_training_columns(sparse, X), sparse.support_)
-        coef, b = sparse.dense_coef_[:, sparse.support_], sparse.dense_intercept_
-        sparse.dual_coef_, sparse.intercept_ = sparse.dense_coef_, b
+        coef = sparse.dense_coef_[:, sparse.support_]
+        b = sparse.dense_intercept_
+        sparse.dual_coef_ = sparse.dense_coef_
+        sparse.intercept_ = b
         sparse.sparse_error_ = 0.0
         most = columns.shape[1] if n_prototypes is None else int(n_prototypes)
         if tolerance is None and most >= columns.shape[1]:
@@ -93,7 +93,8 @@ class Sparsifiable:
         sparse.support_ = sparse.support_[chosen]
         sparse.dual_coef_ = np.zeros_like(sparse.dense_coef_)
         sparse.dual_coef_[:, sparse.support_] = coef
-        sparse.intercept_, sparse.sparse_error_ = b, float(error)
+        sparse.intercept_ = b
+        sparse.sparse_error_ = float(error)
         return sparse
 
     def _check_linear(self) -> None:
@@ -201,7 +202,8 @@ def sparse_expansion(
     """
     unit = max(float(np.abs(columns).max(initial=0.0)), _TINY)
     height = max(float(np.abs(outputs).max(initial=0.0)), _TINY)
-    A, F = columns / unit, outputs / height
+    A = columns / unit
+    F = outputs / height
     chosen = np.sort(_pursuit(A, F, tolerance / height, most))
     Q, R = np.linalg.qr(np.column_stack([np.ones(A.shape[0]), A[:, chosen]]))
     fitted = scipy.linalg.solve_triangular(R, Q.T @ F)
@@ -235,7 +237,8 @@ def _pursuit(A: Array, F: Array, tolerance: float, most: int) -> np.ndarray:
             direction = direction - before @ (before.T @ direction)
         direction /= np.linalg.norm(direction)
         basis[:, len(chosen)] = direction
-        shares, weight = direction @ A, direction @ left
+        shares = direction @ A
+        weight = direction @ left
         left -= np.outer(direction, weight)
         products -= np.outer(shares, weight)
         size -= shares**2

@@ -75,8 +75,10 @@ def class_weights(
     given = class_weight if isinstance(class_weight, dict) else {}
     for label, weight in given.items():
         if not (isinstance(weight, Real) and 0.0 <= float(weight) < np.inf):
-            words = f"class_weight[{label!r}] is {weight!r}; expected a finite number"
-            raise ValueError(f"{words} of 0 or more")
+            raise ValueError(
+                f"class_weight[{label!r}] is {weight!r}; expected a finite number of 0 "
+                "or more"
+            )
     return compute_class_weight(class_weight, classes=classes, y=classes[codes])[codes]
 
 
@@ -160,7 +162,8 @@ class KernelClassifier(ClassifierMixin, PredictionSets, KernelModel):
         self, fitted: FittedRows, training: Training, test: np.ndarray, train: Any
     ) -> Array:
         """Values per class of the samples `test`; see `KernelModel.held_values`."""
-        rows, pairs = len(fitted.rows), getattr(self, "multi_class", "") == "ovo"
+        rows = len(fitted.rows)
+        pairs = getattr(self, "multi_class", "") == "ovo"
         n_classes = round((1 + (1 + 8 * rows) ** 0.5) / 2) if pairs else rows
         return self.class_values(training.scores(fitted, test, train), n_classes)
 

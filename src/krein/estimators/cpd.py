@@ -146,7 +146,8 @@ class CPDClassifier(CPDModel, KernelClassifier):
         """Answer "auto" by out-of-fold accuracy; free in case of a tie."""
         if self.polynomial != "auto":
             return self.polynomial
-        classes, scores = np.arange(target.n), {}
+        classes = np.arange(target.n)
+        scores = {}
         for kind in _KINDS:
             values = self._out_of_fold(training, target, kind, "polynomial='auto'")
             hits = as_labels(values, classes) == target.codes

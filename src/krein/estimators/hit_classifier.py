@@ -160,8 +160,10 @@ class HitClassifier(ClassifierMixin, Documented):
         """
         classes, counts = np.unique(np.asarray(y), return_counts=True)
         _check_no_hit_label(self.no_hit_label, classes)
-        self.similarity_, self.estimator_ = similarity, estimator
-        self.classes_, self.class_prior_ = classes, counts / counts.sum()
+        self.similarity_ = similarity
+        self.estimator_ = estimator
+        self.classes_ = classes
+        self.class_prior_ = counts / counts.sum()
 
     def has_hits(self, X: Any, back: Any = None, self_scores: Any = None) -> np.ndarray:
         """Whether each new item has a hit among the training items.

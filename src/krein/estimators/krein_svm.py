@@ -236,16 +236,19 @@ class DCSVC(KernelClassifier):
         domain = BalancedBox(training.upper(self.C), y)
         K = training.K.dense()
         problem = IndefiniteDual(K, domain)
-        start, before = None, 0
+        start = None
+        before = 0
         if options.pop("init", "libsvm") == "libsvm":
             # A tenth of the tolerance: LIBSVM judges by a slightly stale gradient.
             machine = SVMDual.classification(K, domain, psd=False)
             found, _ = solve_dual(
                 machine, tol=0.1 * self.tol, max_iter=_LIBSVM_ITERATIONS
             )
-            start, before = domain.project(found.x), found.n_iter
+            start = domain.project(found.x)
+            before = found.n_iter
         result = tdca(problem, start, **options)
-        a, coef = result.x, y * result.x
+        a = result.x
+        coef = y * result.x
         outputs, error = product_and_error(K, coef)
         worst = domain.violation(a, 1.0 - y * outputs) + 2.0 * float(error.max())
         counted = Certificate("stationarity", worst, worst)

@@ -104,7 +104,8 @@ class LogisticModel(KernelClassifier):
 
     def _plan(self, training: Training, target: Classes) -> Plan:
         """Settle kernel and penalty; says what had to be changed."""
-        K, weight = training.K, training.weight
+        K = training.K
+        weight = training.weight
         columns = target.n if self._joint(target.n) else 1
         spectrum = None
         if self.solver in PAPER:

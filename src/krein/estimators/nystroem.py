@@ -276,7 +276,8 @@ class KreinNystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMod
             return rest
         scores = space.leverage(columns)[rest]
         ranked = np.argsort(-scores, kind="stable")
-        leading, remaining = rest[ranked[: size // 2]], rest[ranked[size // 2 :]]
+        leading = rest[ranked[: size // 2]]
+        remaining = rest[ranked[size // 2 :]]
         chance = rng.choice(remaining, size=size - leading.size, replace=False)
         return np.sort(np.concatenate([leading, chance]))
 

@@ -103,7 +103,8 @@ class PCoA(ClassNamePrefixFeaturesOutMixin, SquareInput):
     _: KW_ONLY
     correction: str = "none"
 
-    _kind, _warns = "distance", False
+    _kind = "distance"
+    _warns = False
     _fitted_state = Fitted.state(
         Fitted("eigenvalues_", "numbers", "n"),
         Fitted("proportion_explained_", "numbers", "k"),
@@ -158,7 +159,8 @@ class PCoA(ClassNamePrefixFeaturesOutMixin, SquareInput):
         squares = _corrected(D, ~np.eye(len(D), dtype=bool), constant, self.correction)
         means = squares.mean(axis=1)
         spectrum = Spectrum.exact(_centred(squares, means, means))
-        values, vectors = spectrum.eigenvalues[::-1], spectrum.eigenvectors[:, ::-1]
+        values = spectrum.eigenvalues[::-1]
+        vectors = spectrum.eigenvectors[:, ::-1]
         positive = int(np.sum(values > spectrum.tolerance))
         wanted = positive if self.n_components is None else self.n_components
         if wanted > len(D):
@@ -166,7 +168,8 @@ class PCoA(ClassNamePrefixFeaturesOutMixin, SquareInput):
                 f"n_components={wanted} is larger than the number of items, {len(D)}"
             )
         used = np.maximum(np.where(np.arange(len(D)) < positive, values, 0.0), 0.0)
-        used, axes = used[:wanted], _with_sign(vectors[:, :wanted])
+        used = used[:wanted]
+        axes = _with_sign(vectors[:, :wanted])
         total = float(np.abs(values).sum()) or 1.0
         self.eigenvalues_ = values.copy()
         self.proportion_explained_ = used / total
@@ -269,11 +272,13 @@ def _cailliez(D: Array) -> float:
 
     The matrix of twice the size has no symmetry: some 100 times the cost of `eigh`.
     """
-    B1, B2 = _double_centred(D**2), _double_centred(D)
+    B1 = _double_centred(D**2)
+    B2 = _double_centred(D)
     values: Array = np.linalg.eigvalsh(B1).astype(np.float64, copy=False)
     if is_psd(values):
         return 0.0
-    zero, one = np.zeros_like(D), np.eye(len(D))
+    zero = np.zeros_like(D)
+    one = np.eye(len(D))
     found = scipy.linalg.eigvals(np.block([[zero, 2.0 * B1], [-one, -4.0 * B2]]))
     real = found.real[np.abs(found.imag) <= 1e-8 * np.abs(found).max()]
     return max(float(real.max(initial=0.0)), 0.0)

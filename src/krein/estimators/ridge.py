@@ -253,7 +253,8 @@ class KreinRidge(KernelRegressor):
 
     def _refuse_singular(self, total: Array) -> None:
         """Refuse eigenvalues of K + alpha I of which one is zero to rounding."""
-        least, size = float(np.abs(total).min()), float(np.abs(total).max())
+        least = float(np.abs(total).min())
+        size = float(np.abs(total).max())
         if least > zero_tolerance(total):
             return
         alpha = float(self.alpha)

@@ -110,7 +110,8 @@ class Searched:
         """Return the grid with the values that were given in place of its own."""
         values = {name: list(dict.fromkeys(c[name] for c in grid)) for name in grid[0]}
         for plural, name in self._searched.items():
-            given, own = getattr(self, plural), values.pop(name)
+            given = getattr(self, plural)
+            own = values.pop(name)
             ascending = own if given is None else check_grid(given, plural)
             values[name] = sorted(map(float, ascending), reverse=self._descending)
         return [

@@ -35,7 +35,9 @@ _SPARSE = 0.02
 # LIBSVM's tolerance in a search, in units of the margin, and steps per sample: for the
 # C of one method, whose error it leaves as it is on 57 similarities, for many settings
 # of which several are averaged, and for those of a regression.
-_ONE, _MANY, REGRESSION = (1e-2, 30), (1e-1, 1), (1e-1, 3)
+_ONE = (1e-2, 30)
+_MANY = (1e-1, 1)
+REGRESSION = (1e-1, 3)
 
 
 def votes_in_pairs(model: Any, target: Classes) -> bool:
@@ -100,7 +102,8 @@ def svm_rows(
     for k, ((items, signs), (result, _)) in enumerate(
         zip(machines, solved, strict=True)
     ):
-        alphas[items, k], V[items, k] = result.x, signs * result.x
+        alphas[items, k] = result.x
+        V[items, k] = signs * result.x
     coef = trained.to_raw(V)
     return [
         Row(
@@ -295,7 +298,8 @@ class FixedKernelSVC(KernelClassifier):
 
         def fit(others: dict, Cs: list[float]) -> list[FittedRows]:
             model = self.candidate(others)
-            kernel, pairs = model.fixed_kernel(training), votes_in_pairs(model, target)
+            kernel = model.fixed_kernel(training)
+            pairs = votes_in_pairs(model, target)
             return svm_candidates(kernel, training, target, Cs, pairs)
 
         return along(grid, "C", fit)

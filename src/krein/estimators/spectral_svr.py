@@ -39,7 +39,8 @@ def tall_row(
     ``result.x`` holds the coefficients on the landmarks.
     """
     domain = problem.domain
-    upper, balance = domain.upper / scale, domain.balance / scale
+    upper = domain.upper / scale
+    balance = domain.balance / scale
     result, b = linear_svm(
         cast(TiledMatrix, trained.features),
         BalancedBox(upper, domain.y, balance),
@@ -138,7 +139,8 @@ class SpectrumSVR(KernelRegressor):
     def fit_rows(self, training: Training, target: Values) -> FittedRows:
         """Fit the one row; see `KernelModel.fit_rows`."""
         trained = training.K.fixed_kernel(self.method, self.t, training.weight)
-        upper, tall = training.upper(self.C), is_tall(trained)
+        upper = training.upper(self.C)
+        tall = is_tall(trained)
         K = np.empty((training.size, 0)) if tall else trained.kernel()
         problem = SVMDual.regression(
             K, target.y, upper, epsilon=self.epsilon, psd=trained.psd,
@@ -233,7 +235,8 @@ class SpectrumOneClassSVM(OutlierMixin, KernelModel):
     def fit_rows(self, training: Training, target: None) -> FittedRows:
         """Fit the one row; see `KernelModel.fit_rows`."""
         trained = training.K.fixed_kernel(self.method, self.t, training.weight)
-        upper, tall = training.upper(1.0), is_tall(trained)
+        upper = training.upper(1.0)
+        tall = is_tall(trained)
         K = np.empty((training.size, 0)) if tall else trained.kernel()
         problem = SVMDual.one_class(
             K, upper, nu=self.nu, psd=trained.psd, noise=trained.noise()

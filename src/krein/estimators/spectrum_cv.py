@@ -196,7 +196,8 @@ class SpectrumSVCCV(SpectrumSearch, KernelClassifier):
         means = [part[best].mean(axis=0) for part in self._by_class(values, target)]
         mean = np.concatenate(means)
         tested = np.concatenate(values.tests)
-        codes, weight = target.codes[tested], weight[tested]
+        codes = target.codes[tested]
+        weight = weight[tested]
         self.temperature_ = float(temperatures(mean[None], codes, weight)[0])
         proba = self._held_probabilities(values, target, _weights(training))
         self.conformity_ = conformity(proba, codes, weight)
@@ -212,8 +213,10 @@ class SpectrumSVCCV(SpectrumSearch, KernelClassifier):
         The settings and the temperature are chosen without the fold that is judged:
         those chosen with it know its items, and prediction sets would be too small.
         """
-        parts, tests = self._by_class(values, target), values.tests
-        scores, size = split_scores(self), int(np.sum(self.cv_results_["weight"] > 0))
+        parts = self._by_class(values, target)
+        tests = values.tests
+        scores = split_scores(self)
+        size = int(np.sum(self.cv_results_["weight"] > 0))
         found = []
         for f, part in enumerate(parts):
             others = [g for g in range(len(parts)) if g != f] or [f]
@@ -423,7 +426,8 @@ class SpectrumSVRCV(SpectrumSearch, KernelRegressor):
         return partial(_regression_path, epsilon=self.epsilon)
 
     def _screen(self, training: Training, target: Values) -> tuple[Array, Screen]:
-        y, weight = target.y, training.weight
+        y = target.y
+        weight = training.weight
         mean, spread = _mean_and_spread(y, weight)
 
         def screen(values: Array) -> Array:

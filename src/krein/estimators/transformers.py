@@ -169,7 +169,8 @@ class SpectrumTransformer(ClassNamePrefixFeaturesOutMixin, SquareInput):
 
     def _fit(self, X: Any) -> FixedKernel:
         K = self._check_square(X)
-        matrix, record = Similarities(K), as_fix(self.method)
+        matrix = Similarities(K)
+        record = as_fix(self.method)
         spectrum = matrix.spectrum() if record.needs == "spectrum" else None
         fixed_kernel = matrix.fixed_kernel(record, self.t, spectrum=spectrum)
         self.transform_ = fixed_kernel.stored()

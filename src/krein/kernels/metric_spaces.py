@@ -18,8 +18,9 @@ def _check_place(item: Any) -> np.ndarray:
     """Return latitude and longitude in radians."""
     place = distances.check_numbers(item, "latitude and longitude", (1,))
     if place.size != 2 or (np.abs(place) > (90, 360)).any():
-        given = f"is {place.tolist()}"
-        raise ValueError(f"{given}; expected degrees of latitude and longitude")
+        raise ValueError(
+            f"is {place.tolist()}; expected degrees of latitude and longitude"
+        )
     return np.radians(place)
 
 

@@ -35,8 +35,10 @@ def table_rows(X: Any, name: str = "X") -> list[Row]:
         warn_of_identifiers(dict(zip(X.columns, zip(*rows, strict=True), strict=True)))
     for i, row in enumerate(rows):
         if not row or len(row) != len(rows[0]):
-            sizes = f"{len(row)} entries, {name}[0] has {len(rows[0])}"
-            raise ValueError(f"{name}[{i}] has {sizes}; all rows need the same columns")
+            raise ValueError(
+                f"{name}[{i}] has {len(row)} entries, {name}[0] has {len(rows[0])}; "
+                "all rows need the same columns"
+            )
     return rows
 
 

@@ -112,9 +112,11 @@ def fit(
         stack.enter_context(explained_loss(running, stays))
         key = ""
         if store is None:
-            store, key = stack.enter_context(tempfile.TemporaryDirectory()), "one run"
+            store = stack.enter_context(tempfile.TemporaryDirectory())
+            key = "one run"
         stack.enter_context(locked(store))
-        y, sample_weight = _in_memory(y), _in_memory(sample_weight)
+        y = _in_memory(y)
+        sample_weight = _in_memory(sample_weight)
         n_rows = _rows_of_model(estimator, y)
         columns = stored_columns(store, budget, running, key, n_rows)
         stack.enter_context(blocks_made_by(columns))
@@ -150,8 +152,10 @@ def _check_estimator(model: Any, X: Any, sample_weight: Any) -> None:
         )
     approximation = model.approximation
     if approximation is None:
-        needed = "approximation=KreinNystroem(n_components=..., random_state=0)"
-        raise ValueError(f"estimator={model!r} has no approximation; pass {needed}")
+        raise ValueError(
+            f"estimator={model!r} has no approximation; pass "
+            "approximation=KreinNystroem(n_components=..., random_state=0)"
+        )
     if not isinstance(approximation.random_state, int | np.integer):
         raise ValueError(
             f"approximation has random_state={approximation.random_state!r}: fit at "

@@ -120,7 +120,8 @@ def _completed(client: Any, futures: dict[Any, str]) -> Iterator[Any]:
     dask silently gives up a worker that it cannot start again, for example because
     memory is short, and would wait for its futures forever.
     """
-    waiting, last_seen = set(futures), time.monotonic()
+    waiting = set(futures)
+    last_seen = time.monotonic()
     while waiting:
         pause = min(_ASK_EVERY, 0.5 * NO_WORKER_SECONDS)
         try:

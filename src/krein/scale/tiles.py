@@ -94,7 +94,8 @@ class Spare:
     """
 
     def __init__(self, n_bytes: int, reserved: int) -> None:
-        self.left, self.reserved = n_bytes, reserved
+        self.left = n_bytes
+        self.reserved = reserved
 
     def take(self, n_bytes: int, *, often: bool) -> bool:
         """Take memory for a tile, if there is enough."""
@@ -262,7 +263,8 @@ def stored_columns(
     """
 
     def columns_of(source: Similarities, landmarks: np.ndarray) -> StoredTiles:
-        n, m = source.n, landmarks.size
+        n = source.n
+        m = landmarks.size
         size = rows_that_fit(n, m, memory, n_rows)
         tiling = Tiling(n, m, size, symmetric=False, width=m)
         place = Path(folder).absolute() / "block"
@@ -304,7 +306,8 @@ def _fill(work: Work, items: Any, client: Any) -> None:
     import dask
 
     # One graph, so that a block of the array that several tiles need is computed once.
-    parts, sent = items.parts(work.store.tiling.size), dask.delayed(work)
+    parts = items.parts(work.store.tiling.size)
+    sent = dask.delayed(work)
     compute = dask.delayed(in_job, pure=False)
     tasks = [compute(1, compute_tile, sent, (i, parts[i])) for i in missing]
     if client is None:

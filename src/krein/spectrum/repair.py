@@ -206,8 +206,10 @@ def _goal(G: Array, diagonal: str, fixed: Any, least: float) -> Array:
     mask = np.asarray(fixed)
     if fixed is not None:
         if mask.dtype != bool or mask.shape != G.shape or (mask != mask.T).any():
-            text = f"symmetric boolean array {G.shape}, such as fixed | fixed.T"
-            raise ValueError(f"fixed must be a {text}, got {mask.dtype} {mask.shape}")
+            raise ValueError(
+                f"fixed must be a symmetric boolean array {G.shape}, such as fixed | "
+                f"fixed.T, got {mask.dtype} {mask.shape}"
+            )
         goal[mask] = G[mask]
     if diagonal != "free":
         np.fill_diagonal(goal, 1.0 if diagonal == "unit" else G.diagonal())

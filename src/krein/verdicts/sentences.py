@@ -359,7 +359,8 @@ def headline(
     raw : (str, float), optional
         The contender on the raw matrix and its score, to be named beside.
     """
-    standing, baseline = _only(reasons, Standing), _only(reasons, Baseline)
+    standing = _only(reasons, Standing)
+    baseline = _only(reasons, Baseline)
     if standing is None or baseline is None:
         raise ValueError("a headline needs a Standing and a Baseline")
     score = {"score": standing.score, "mean": _score(standing.mean)}
@@ -387,7 +388,8 @@ def demo_finding(comparison: Any) -> str:
     """Mistakes of the recommended contender of the demo and of the plain ones."""
     wrong = {row["method"]: 100 * (1 - row["accuracy"]) for row in comparison.table()}
     errors = {name: f"{share:.1f}" for name, share in wrong.items()}
-    answer, title = comparison.recommendation, comparison.title
+    answer = comparison.recommendation
+    title = comparison.title
     if not comparison.indefinite and "svc" in answer.equals:
         return say("demo, nothing to fix", raw=title("svc"), raw_errors=errors["svc"])
     return say(
