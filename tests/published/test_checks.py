@@ -124,6 +124,21 @@ def test_matrices(name, K, y):
     assert f"({shown} + {shown}.T) / 2" in str(caught.value)
 
 
+@pytest.mark.parametrize("name", published.__all__)
+@pytest.mark.parametrize(
+    "other",
+    [None, 3.0, "K", np.zeros((0, 0)), np.eye(N) * 1j, [["a"] * N] * N, np.ones(N)],
+    ids=["none", "number", "word", "empty", "complex", "words", "vector"],
+)
+def test_what_is_no_matrix_is_named(name, other, y):
+    shown = {"mkl": "kernels[0]", "walder_algorithm_1": "Phi"}.get(name, "K")
+    arguments = ([other] if name == "mkl" else other, y)
+    if name == "convergence_condition":
+        arguments = arguments[:1]
+    with pytest.raises(ValueError, match=f"{re.escape(shown)} must be a square matrix"):
+        getattr(published, name)(*arguments)
+
+
 @pytest.mark.parametrize("name", FUNCTIONS)
 @pytest.mark.parametrize(
     "labels",
@@ -173,7 +188,8 @@ def test_all_have_the_same_words():
 @pytest.mark.parametrize("name", RUNS)
 def test_a_start_of_wrong_shape_or_not_finite(name, K, y, rng):
     x0 = start(name, rng)
-    for bad in (x0[:-1], x0[:, None], 5, np.where(x0 == x0[0], np.nan, x0), "zero"):
+    bads = (x0[:-1], x0[:, None], 5, np.where(x0 == x0[0], np.nan, x0), "zero", 1j * x0)
+    for bad in bads:
         with pytest.raises(ValueError, match=f"x0 must hold {x0.size}"):
             call(name, K, y, x0=bad)
 

@@ -147,7 +147,22 @@ def check(**parameters: Any) -> None:
 
 def check_matrix(K: Any, name: str = "K") -> Array:
     """Return a square, symmetric matrix of finite numbers."""
-    return check_similarity(K, name=name, symmetrize=None)
+    try:
+        return check_similarity(K, name=name, symmetrize=None)
+    except (TypeError, ValueError) as error:
+        if f"{name} " in str(error):
+            raise
+        raise ValueError(
+            f"{name} must be a square matrix of numbers, got {_shown(K)}"
+        ) from error
+
+
+def _shown(given: Any) -> str:
+    """Type and shape, or a short value."""
+    shape = np.shape(given) if isinstance(given, np.ndarray | list | tuple) else ()
+    if shape:
+        return f"{type(given).__name__} of shape {shape}, {np.asarray(given).dtype}"
+    return repr(given)[:60]
 
 
 def check_labels(y: Any, n: int, name: str = "K") -> Array:
@@ -190,6 +205,8 @@ def check_start(x0: Any, size: int, what: str) -> Array | None:
     if x0 is None:
         return None
     try:
+        if np.iscomplexobj(x0):
+            raise TypeError("they are complex")
         point = np.array(x0, dtype=float)
     except (TypeError, ValueError) as error:
         raise ValueError(f"x0 must hold {size} numbers, {what}; {error}") from None
