@@ -39,7 +39,7 @@ TOLD = ("--id", "sample no", "--drop", "remark", "--kernel", "rbf")
 def test_names_and_other_columns_are_told(krein, table):
     _, error = krein("fit", table, "--labels", "kind", "--kernel", "rbf",
                      "-o", table.with_name("m.krein"), code=2)  # fmt: skip
-    assert "'sample no'" in error
+    assert "column 'remark'" in error  # 'sample no' has a different word in each row
     _, error = krein("fit", table, "--labels", "kind", *TOLD, "--method", "svc",
                      "-o", table.with_name("m.krein"))  # fmt: skip
     assert (
@@ -168,8 +168,10 @@ def test_ages_are_numbers_and_get_no_advice_about_classes(krein, ages):
     out, error = krein("inspect", *ages)
     assert "taken as numbers to be predicted" in error
     assert "Classes with fewer" not in out
+    assert "NOTE: " in out
     out, _ = krein("inspect", *ages, "--task", "regression")
     assert "Classes with fewer" not in out
+    assert "taken as numbers" not in out  # nor a repair that repeats the command
     out, _ = krein("inspect", *ages, "--task", "classification")
     assert "Classes with fewer" in out
 
@@ -182,3 +184,11 @@ def test_methods_of_the_other_task_are_named_as_such(krein, ages):
     assert "method 'ridge' is for a regression (--task regression)" in error
     _, error = krein("compare", *ages, "--methods", "rigde", code=2)
     assert "there is no method 'rigde'; did you mean 'ridge'?" in error
+
+
+def test_labels_in_the_file_of_the_items_need_no_file_in_a_repair(krein, tmp_path):
+    rows = [f"{k},{k + 1},{k * k % 7}:{k / 3:.2f}" for k in range(12)]
+    head = ["@problemName x", "@targetlabel true", "@data"]
+    (tmp_path / "a.ts").write_text("\n".join([*head, *rows]) + "\n")
+    out, _ = krein("inspect", tmp_path / "a.ts", "--kernel", "dtw")
+    assert f"repair: krein compare {tmp_path / 'a.ts'} --task regression" in out

@@ -31,6 +31,20 @@ def test_good_data_have_no_findings(blobs):
     assert diagnose(K).findings == []
 
 
+@pytest.mark.parametrize("half", ["upper", "lower"])
+def test_one_triangle_is_told_from_two_directions(blobs, half):
+    _, y, K = blobs
+    one = np.tril(K) if half == "upper" else np.triu(K)
+    found = diagnose(one, y).findings
+    assert found[0].key == "empty-half"
+    assert found[0].text.startswith(f"The {half} half of the matrix is zero")
+    assert "asymmetric" not in [finding.key for finding in found]
+    repaired = eval(found[0].python.removeprefix("K = "), {"np": np, "K": one})
+    np.testing.assert_array_equal(repaired, K)
+    one[3, 7] = one[7, 3] = 0.2  # now there is something in both halves
+    assert "asymmetric" in keys(diagnose(one, y))
+
+
 def test_near_duplicates_of_hits(rng):
     K = np.kron(np.eye(40), [[1.0, 0.95], [0.95, 1.0]])
     far = rng.random((80, 80)) < 0.05

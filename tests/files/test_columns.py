@@ -68,6 +68,9 @@ def test_words_that_repeat_are_no_names(write):
     path = write("t.csv", "bird,size,kind\nowl,.1,u\nowl,.3,v\n")
     with pytest.raises(FormatError, match=r"'owl'.*--drop bird.*--items bird.*gower"):
         read_items(path, label_column="kind")
+    path = write("t.csv", "title,price,kind\npan,.1,u\ntea,.3,v\n")
+    with pytest.raises(FormatError, match=r"'pan' \(column 'title'\)"):
+        read_items(path, label_column="kind")  # the titles may be what is compared
 
 
 @pytest.mark.parametrize("title", ["", "Unnamed: 0"])

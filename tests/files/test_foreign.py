@@ -1,6 +1,7 @@
 """Files of other programs: Parquet, Feather, Excel, JSON lines, zip, UTF-16."""
 
 import json
+import lzma
 import sys
 import zipfile
 
@@ -95,6 +96,38 @@ def test_lines_of_json_are_rows_of_a_table(tmp_path):
     assert read_matrix(listed).data.tolist() == [[1, 0.5], [0.5, 1]]
 
 
+@pytest.mark.parametrize("orient", ["columns", "split", "records", "list"])
+def test_json_of_pandas_is_a_table(tmp_path, orient):
+    frame = pd.DataFrame({"x": [1.5, 2.0], "z": [3, 4], "kind": ["u", "v"]})
+    path = tmp_path / "items.json"
+    if orient == "list":
+        path.write_text(json.dumps(frame.to_dict(orient="list")))
+    else:
+        frame.to_json(path, orient=orient)
+    read = read_items(path, label_column="kind")
+    assert (read.columns, read.data.tolist()) == (["x", "z"], [[1.5, 3], [2, 4]])
+    assert list(read.target) == ["u", "v"]
+    square = tmp_path / "K.json"
+    if orient in ("columns", "split"):
+        K.to_json(square, orient=orient, double_precision=15)
+        read = read_matrix(square)
+        assert read.names == NAMES
+        np.testing.assert_allclose(read.data, K, rtol=1e-14)
+
+
+@pytest.mark.parametrize("suffix", ["gz", "bz2", "xz"])
+def test_packed_text_is_known_by_its_first_bytes(tmp_path, suffix):
+    K.to_csv(tmp_path / f"K.csv.{suffix}")
+    (tmp_path / f"K.csv.{suffix}").rename(tmp_path / "K.csv")
+    assert read_matrix(tmp_path / "K.csv").names == NAMES
+    K.to_csv(tmp_path / f"K.tsv.{suffix}", sep="\t")
+    assert read_matrix(tmp_path / f"K.tsv.{suffix}").names == NAMES
+    content = (tmp_path / f"K.tsv.{suffix}").read_bytes()
+    (tmp_path / "cut.csv").write_bytes(content[:-9])
+    with pytest.raises(FormatError, match="cannot be unpacked"):
+        read_matrix(tmp_path / "cut.csv")
+
+
 def test_text_in_utf_16_is_known_by_its_mark(tmp_path):
     path = tmp_path / "K.csv"
     for code in ("utf-16", "utf-16-be"):
@@ -125,6 +158,12 @@ def test_one_file_in_an_archive_is_read(tmp_path):
         ("K.json", b'{"a": {"b": 1}}', "an entry with parts of its own"),
         ("K.json", b"[1, 2]", "JSON that is no table"),
         ("K.csv", b"\xff\xfea", "truncated data"),
+        ("K.pkl", b"\x80\x04", "is a pickle, which may run code"),
+        ("K.csv", b"\x80\x05K", "is a pickle, which may run code"),
+        ("K.sav", b"$FL2", r"file of SPSS.*pandas.read_spss\(path\).to_csv"),
+        ("K.dta", b"<stata", r"file of Stata.*pandas.read_stata"),
+        ("K.h5", b"\x89HDF", "is an HDF5 file; write the array"),
+        ("K.csv", b"RDX3\nX\n", "is a file of R"),
     ],
 )
 def test_what_cannot_be_read_is_named(tmp_path, name, content, message):
@@ -134,7 +173,21 @@ def test_what_cannot_be_read_is_named(tmp_path, name, content, message):
     assert str(caught.value).startswith(str(tmp_path / name))
 
 
+def test_a_spreadsheet_of_open_document_is_named(tmp_path):
+    path = zipped(tmp_path / "K.csv", content__xml="<x/>", mimetype="x")
+    with pytest.raises(FormatError, match=r"OpenDocument spreadsheet; save it as .xl"):
+        read_matrix(path)
+
+
 def test_an_archive_of_several_files_is_refused(tmp_path):
     path = zipped(tmp_path / "all.zip", a__csv="1", b__csv="1")
     with pytest.raises(FormatError, match="zip archive of 2 files; unpack it and name"):
+        read_matrix(path)
+
+
+def test_a_python_without_a_packer_says_which(tmp_path, monkeypatch):
+    path = tmp_path / "K.csv.xz"
+    path.write_bytes(lzma.compress(b"1,0\n0,1\n"))
+    monkeypatch.setitem(sys.modules, "lzma", None)
+    with pytest.raises(FormatError, match="is packed by lzma, which this Python"):
         read_matrix(path)

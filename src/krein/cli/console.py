@@ -368,6 +368,8 @@ def own_findings(
     `looked_at` are the positions of the items that were diagnosed.
     """
     of_reader = [finding_of_reader(key, text) for key, text in read.alerts.items()]
+    if args.task is not None:  # what was said needs no finding
+        findings = [one for one in findings if one.key != "regression-target"]
     found = sorted([*of_reader, *findings], key=lambda one: one.severity != "error")
     return [_own_finding(finding, args, read, looked_at) for finding in found]
 
@@ -376,7 +378,7 @@ def _own_finding(
     finding: Finding, args: Options, read: Inputs, looked_at: np.ndarray
 ) -> dict[str, Any]:
     own = finding.to_dict()
-    own["command"] = _own_command(finding, args)
+    own["command"] = _own_command(finding, args, beside=read.target is not None)
     names = read.names or [f"no. {k + 1}" for k in range(len(read))]
     own["items"] = [[names[looked_at[k]] for k in group] for group in finding.items]
     if finding.key == "labels-unrelated" and read.by_name:
@@ -384,17 +386,23 @@ def _own_finding(
     return own
 
 
-def _own_command(finding: Finding, args: Options) -> str:
-    """The command of a finding with the user's files and options."""
+def _own_command(finding: Finding, args: Options, *, beside: bool) -> str:
+    """The command of a finding with the user's files and options.
+
+    `beside`: there are labels, which stand in the file itself if no other is named.
+    """
     if not finding.command:
         return ""
+    template = finding.command
+    if beside and args.labels is None:
+        template = template.replace(" --labels LABELS", "")
     own = {
         "FILE": args.file,
         "ITEMS": args.file,
         "LABELS": args.labels or "labels.csv",
         "KERNEL": "edit" if args.kernel == "precomputed" else args.kernel,
     }
-    words = [own.get(word, word) for word in finding.command.split()]
+    words = [own.get(word, word) for word in template.split()]
     skipped = [word[2:].replace("-", "_") for word in words if word.startswith("--")]
     if finding.key == "names-ignored":
         skipped.append("ignore_names")

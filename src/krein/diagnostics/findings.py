@@ -23,7 +23,7 @@ from krein.diagnostics.twins import (
     of_several,
 )
 from krein.numbers_or_classes import is_continuous
-from krein.validation import ROUNDING, Direction, wrong_direction
+from krein.validation import ROUNDING, Direction, empty_half, wrong_direction
 
 Severity = Literal["error", "warning", "note"]
 
@@ -185,7 +185,17 @@ def _numbers(seen: Evidence) -> Iterator[Finding]:
             "diagonal).",
             python=_OF_READERS["missing-filled"][0],
         )
-    if seen.asymmetry > ROUNDING:
+    empty = empty_half(seen.given) if seen.asymmetry > ROUNDING else None
+    if empty is not None:
+        yield Finding(
+            "error",
+            "empty-half",
+            f"The {empty} half of the matrix is zero throughout: it is one triangle. "
+            "What follows is about the mean with these zeros. Mirror the other half.",
+            python="K = K + K.T - np.diag(np.diagonal(K))",
+            command="krein inspect FILE --symmetrize",
+        )
+    elif seen.asymmetry > ROUNDING:
         yield Finding(
             "warning",
             "asymmetric",

@@ -21,7 +21,15 @@ from krein.words import import_optional
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
 _ZIP = b"PK\x03\x04"
 _OLD_EXCEL = b"\xd0\xcf\x11\xe0"
-_BY_START = {b"PAR1": "parquet", b"ARROW1": "feather", b"FEA1": "feather"}
+_BY_START = {
+    b"PAR1": "parquet",
+    b"ARROW1": "feather",
+    b"FEA1": "feather",
+    b"$FL2": "spss",
+    b"RDX": "r",
+    b"RDA": "r",
+    **{b"\x80" + bytes([protocol]): "pickle" for protocol in (2, 3, 4, 5)},
+}
 _BY_SUFFIX = {
     ".jsonl": "json",
     ".ndjson": "json",
@@ -29,6 +37,15 @@ _BY_SUFFIX = {
     ".rds": "r",
     ".rda": "r",
     ".rdata": "r",
+    ".pkl": "pickle",
+    ".pickle": "pickle",
+    ".joblib": "pickle",
+    ".sav": "spss",
+    ".dta": "stata",
+    ".ods": "ods",
+    ".h5": "hdf5",
+    ".hdf5": "hdf5",
+    ".h5ad": "hdf5",
 }
 # What pandas and the packages below it raise on damaged files.
 _DAMAGED = (
@@ -89,6 +106,8 @@ def _kind_of_zip(path: Path) -> Foreign | None:
         return None  # the reader of arrays says that it is damaged
     if any(name.startswith("xl/") for name in names):
         return _KINDS["xlsx"]
+    if "content.xml" in names:
+        return _KINDS["ods"]
     if path.suffix.lower() == ".npz" or any(name.endswith(".npy") for name in names):
         return None
     return _KINDS["zip"]
@@ -127,7 +146,7 @@ def _json_rows(path: Path, folder: Path) -> Path:
     """Write objects, one per line or in one list, as the rows of a table."""
     text = path.read_text("utf-8-sig")
     try:
-        items = json.loads(text) if text.lstrip()[:1] == "[" else _json_lines(text)
+        items = _json_items(text)
     except json.JSONDecodeError as error:
         raise ValueError(
             f"is not JSON, line {error.lineno}: {error.msg}; expected an object per "
@@ -139,8 +158,33 @@ def _json_rows(path: Path, folder: Path) -> Path:
     return out
 
 
-def _json_lines(text: str) -> list[Any]:
-    return [json.loads(line) for line in text.splitlines() if line.strip()]
+def _json_items(text: str) -> list[Any]:
+    """Objects of a list, or one per line, or the rows of a frame of pandas."""
+    try:
+        whole = json.loads(text)
+    except json.JSONDecodeError:
+        return [json.loads(line) for line in text.splitlines() if line.strip()]
+    if isinstance(whole, list):
+        return whole
+    return _json_frame(whole) or [whole]
+
+
+def _json_frame(whole: Any) -> list[list[Any]]:
+    """Rows of what ``DataFrame.to_json()`` writes, or with ``orient="split"``."""
+    if not isinstance(whole, dict) or not whole:
+        return []
+    if {"columns", "index", "data"} <= set(whole):
+        table = zip(whole["index"], whole["data"], strict=True)
+        rows = [[name, *values] for name, values in table]
+        return [["", *whole["columns"]], *rows]
+    columns = list(whole.values())
+    first = columns[0]
+    if all(isinstance(c, list) and len(c) == len(first) for c in columns):
+        return [list(whole), *map(list, zip(*columns, strict=True))]
+    if all(isinstance(c, dict) and c.keys() == first.keys() for c in columns):
+        rows = [[name, *(c[name] for c in columns)] for name in first]
+        return [["", *whole], *rows] if len(first) > 1 else []
+    return []
 
 
 def _write_json_rows(items: list[Any], handle: IO[str]) -> None:
@@ -213,6 +257,13 @@ def _refused(why: str) -> Callable[[Path, Path], Path]:
     return refuse
 
 
+def _by_pandas(program: str, reader: str) -> str:
+    return (
+        f"is a file of {program}; save it as .csv there, or in Python: "
+        f"pandas.{reader}(path).to_csv('table.csv')"
+    )
+
+
 _KINDS = {
     "utf-16": Foreign("UTF-16 text", _recode),
     "zip": Foreign("a zip archive", _unzip),
@@ -227,5 +278,24 @@ _KINDS = {
     "r": Foreign(
         "a file of R",
         _refused('is a file of R; in R: write.csv(as.matrix(x), "matrix.csv")'),
+    ),
+    "pickle": Foreign(
+        "a pickle",
+        _refused(
+            "is a pickle, which may run code when it is read; write a frame by "
+            "to_csv or to_parquet, an array by numpy.save"
+        ),
+    ),
+    "spss": Foreign("a file of SPSS", _refused(_by_pandas("SPSS", "read_spss"))),
+    "stata": Foreign("a file of Stata", _refused(_by_pandas("Stata", "read_stata"))),
+    "ods": Foreign(
+        "an OpenDocument spreadsheet",
+        _refused("is an OpenDocument spreadsheet; save it as .xlsx or .csv"),
+    ),
+    "hdf5": Foreign(
+        "an HDF5 file",
+        _refused(
+            "is an HDF5 file; write the array of it by numpy.save, or a frame by to_csv"
+        ),
     ),
 }

@@ -281,8 +281,9 @@ def _column_of_names(
         return None
     if titles[0].lower() in cells.NAME_TITLES | _ITEM_TITLES:
         return 0
-    # Vectors hold no text: a different word in each row can only be a name.
-    only_vectors = how.column is None and not how.mixed and len(titles) > 1
+    # Vectors hold no text: beside several numbers, a different word in each row can
+    # only be a name. Beside a single one (titles and prices) it may be the item.
+    only_vectors = how.column is None and not how.mixed and len(titles) > 2
     if only_vectors and not any(map(cells.is_number_or_missing, texts)):
         return 0
     return None

@@ -109,9 +109,9 @@ def read_matrix(
     path : path-like
         .npy, .npz, .csv, .tsv (with or without names), .phy / .dist (PHYLIP), .mat,
         .mtx (Matrix Market), .m8 / .blast / .pairs (query, subject, score), .parquet,
-        .feather and .xlsx (through pandas), .jsonl; text may be packed by gzip, one
-        file by zip. The format is recognised by content where it can be, else by name.
-        ``-`` is standard input.
+        .feather and .xlsx (through pandas), .jsonl and .json; text may be packed by
+        gzip, bzip2 or xz, one file by zip. The format is recognised by content where it
+        can be, else by name. ``-`` is standard input.
     format : str, optional
         "npy", "npz", "csv", "tsv", "phylip", "mat", "mtx" or "pairs" instead.
     separator : str, optional
@@ -175,9 +175,9 @@ def read_items(
     path : path-like
         .fasta / .fa (sequences), .ts and .tsv (series, UCR), .csv (vectors, with or
         without names, or a table with a column of items), .txt (a string per line),
-        .npy and .npz (arrays), .parquet, .feather and .xlsx (through pandas), .jsonl;
-        text may be packed by gzip, one file by zip. The format is recognised by
-        content where it can be, else by name. ``-`` is standard input.
+        .npy and .npz (arrays), .parquet, .feather and .xlsx (through pandas), .jsonl
+        and .json; text may be packed by gzip, bzip2 or xz, one file by zip. The format
+        is recognised by content where it can be, else by name. ``-`` is standard input.
     format : str, optional
         "fasta", "ts", "ucr", "csv", "lines", "npy" or "npz" instead;
         "table" for rows that mix numbers, text and missing entries (kernel "gower").
@@ -278,7 +278,7 @@ def _hint(path: Path, matrix: bool) -> str:
 
 
 def choose_format(path: Path, format: str | None, *, matrix: bool) -> Format:
-    """Return the format as given, by content, or by suffix (before .gz).
+    """Return the format as given, by content, or by suffix (before .gz and alike).
 
     Raises
     ------
@@ -292,7 +292,8 @@ def choose_format(path: Path, format: str | None, *, matrix: bool) -> Format:
             names = ", ".join(sorted(set(known.values())))
             raise ValueError(f"format must be one of {names}, got {format!r}")
         return by_name[format]
-    suffixes = [s.lower() for s in path.suffixes if s.lower() != ".gz"]
+    suffixes = [s.lower() for s in path.suffixes]
+    suffixes = [s for s in suffixes if s not in sources.PACKED_SUFFIXES]
     if {".libsvm", ".svmlight"}.intersection(suffixes):
         raise FormatError(path, "is read by sklearn.datasets.load_svmlight_file")
     name = known.get(suffixes[-1] if suffixes else "")

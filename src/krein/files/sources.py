@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import gzip
+import importlib
 import os
 import shutil
 import sys
@@ -14,7 +14,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import IO, Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -25,8 +25,11 @@ from krein.words import printable
 HEAD_SIZE = 4096  # bytes by which a format is recognised
 _BLOCK = 1 << 20  # bytes that fit into the caches of a processor
 _LINE_OVERHEAD = 64  # bytes of a Python string beside its characters
-_GZIP = b"\x1f\x8b"
 _ZSTANDARD = b"\x28\xb5\x2f\xfd"
+# First bytes of a packed file, and the module of Python that unpacks it. A Python may
+# have been built without the last two, so they are imported on use.
+_PACKERS = {b"\x1f\x8b": "gzip", b"BZh": "bz2", b"\xfd7zX": "lzma"}
+PACKED_SUFFIXES = (".gz", ".bz2", ".xz")
 _NEWLINE = ord("\n")
 _LAYERS = 3  # an archive of a workbook, or of UTF-16 text
 _MARK = b"\xef\xbb\xbf"
@@ -288,14 +291,32 @@ def _blocks(path: Path) -> Iterator[bytes]:
         raw.seek(0)
         if magic == _ZSTANDARD:
             raise FormatError(path, "is packed by Zstandard; unpack it first (zstd -d)")
-        handle = gzip.GzipFile(fileobj=raw) if magic.startswith(_GZIP) else raw
+        handle, damaged = _unpacking(raw, magic, path)
         try:
             while block := handle.read(_BLOCK):
                 yield block
-        except (EOFError, OSError, zlib.error) as error:
+        except (EOFError, OSError, zlib.error, damaged) as error:
             raise FormatError(
                 path, f"cannot be unpacked ({error}); is it complete?"
             ) from None
+
+
+def _unpacking(
+    raw: IO[bytes], magic: bytes, path: Path
+) -> tuple[IO[bytes], type[Exception]]:
+    """Return the plain content, and what its packer raises on damaged data."""
+    for start, name in _PACKERS.items():
+        if magic.startswith(start):
+            try:
+                packer = importlib.import_module(name)
+            except ImportError:
+                raise FormatError(
+                    path,
+                    f"is packed by {name}, which this Python was built without; "
+                    "unpack it first",
+                ) from None
+            return packer.open(raw), getattr(packer, "LZMAError", OSError)
+    return raw, OSError
 
 
 def file_head(path: Path, size: int = HEAD_SIZE) -> bytes:

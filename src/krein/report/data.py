@@ -11,6 +11,7 @@ import shlex
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,6 +21,7 @@ from sklearn.pipeline import make_pipeline
 import krein
 from krein.arrays import Array
 from krein.diagnostics import diagnose
+from krein.files.sources import PACKED_SUFFIXES
 from krein.verdicts import sentences
 from krein.words import digits
 
@@ -214,7 +216,9 @@ def most_chosen(comparison: Any, name: str) -> dict[str, Any]:
 
 def _new_file(source: Mapping[str, Any]) -> str:
     """Name of a file of new items that ends as the one that was read."""
-    ending = str(source["file"]).removesuffix(".gz").rsplit(".", 1)[-1]
+    file = Path(str(source["file"]))
+    packed = file.suffix.lower() in PACKED_SUFFIXES
+    ending = (file.with_suffix("") if packed else file).name.rsplit(".", 1)[-1]
     if not ending.isalnum() or ending == "npy":
         ending = "csv"
     return f"{_NEW[source['kind']]}.{ending}"
