@@ -1,15 +1,21 @@
 """The metrics of SciPy as kernels: all of them, other names, what rows must hold."""
 
+import re
+
 import numpy as np
 import pytest
 import scipy.spatial.distance
 from scipy.spatial.distance import cdist
+from sklearn.metrics.pairwise import (
+    PAIRWISE_DISTANCE_FUNCTIONS,
+    PAIRWISE_KERNEL_FUNCTIONS,
+)
 
 import krein
 from krein import Kernel, KreinSVC, compare, load_model, save_model
 from krein.cli import main
 from krein.kernels import KERNELS
-from krein.kernels.registry import ALIASES
+from krein.kernels.registry import ALIASES, ELSEWHERE, other_kernel
 
 SCIPY = [
     "braycurtis", "canberra", "chebyshev", "cityblock", "correlation", "cosine", "dice",
@@ -160,3 +166,30 @@ def test_scales_are_settled_by_the_model_that_searches(name):
         model.decision_function(X[:3]), model.decision_function(X)[:3], rtol=1e-9
     )
     assert compare(X, y, kernel=name, methods=["clip"], cv=2).best == "clip"
+
+
+@pytest.mark.parametrize("name", sorted(ELSEWHERE))
+def test_a_kernel_of_elsewhere_is_answered_by_what_to_do(name):
+    assert name not in KERNELS
+    with pytest.raises(ValueError, match=f"got '{name}'; ") as caught:
+        Kernel(name)
+    hint = str(caught.value)
+    assert "did you mean" not in hint
+    for quoted in re.findall(r"'(\w+)'", hint.partition(f"got '{name}'")[2]):
+        assert quoted in KERNELS
+
+
+def test_names_of_kernels_may_be_spelt_in_other_ways(rng):
+    assert "'softdtw'" not in other_kernel("Soft-DTW")
+    assert "soft DTW" in other_kernel("Soft-DTW")
+    assert other_kernel("Euclidean") == "; did you mean 'euclidean'?"
+    assert other_kernel("bray-curtis") == "; did you mean 'bray_curtis'?"
+    X = rng.standard_normal((6, 3))
+    linear = Kernel("polynomial", degree=1, coef0=0, gamma=1.0)
+    np.testing.assert_allclose(linear(X), X @ X.T)
+
+
+def test_every_metric_of_scipy_and_scikit_learn_is_known():
+    theirs = {*SCIPY, *PAIRWISE_DISTANCE_FUNCTIONS, *PAIRWISE_KERNEL_FUNCTIONS}
+    for name in theirs - {"precomputed"}:
+        assert name in KERNELS or name in ALIASES or name.replace("_", "") in ELSEWHERE

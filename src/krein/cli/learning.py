@@ -18,9 +18,9 @@ from krein.comparison.problem import Problem, make_problem
 from krein.diagnostics.twins import duplicate_groups
 from krein.files.sources import FormatError, Named
 from krein.kernels import KERNELS, as_kernel, list_kernels
-from krein.kernels.registry import ALIASES
+from krein.kernels.registry import ALIASES, other_kernel
 from krein.numbers_or_classes import is_continuous
-from krein.retired import GONE_CONTENDERS, GONE_KERNELS
+from krein.retired import GONE_CONTENDERS
 from krein.selection.splitting import similarity_groups
 from krein.similarity.sparse import as_matrix
 from krein.validation import wrong_direction
@@ -117,9 +117,9 @@ def parse_pairs(
 def make_kernel(name: str, pairs: Iterable[str] = ()) -> Any:
     """Return the kernel with its parameters, or say what there is."""
     if name not in list_kernels() and name not in ALIASES:
-        near = did_you_mean(name, [*list_kernels(), *ALIASES], GONE_KERNELS)
         raise ValueError(
-            f"there is no kernel {name!r}{near} ('krein kernel list' shows all)"
+            f"there is no kernel {name!r}{other_kernel(name)} ('krein kernel list' "
+            "shows all)"
         )
     known = kernel_defaults(name)
     values = parse_pairs(pairs, known, option="--param", owner=f"kernel {name!r}")

@@ -139,8 +139,36 @@ ALIASES = {
     "sokalmichener": "rogerstanimoto",
     "gaussian": "rbf",
     "poly": "polynomial",
+    "laplace": "laplacian",
+    "euclid": "euclidean",
+    "chebychev": "chebyshev",
+    "matching": "hamming",
+    "needleman": "needleman_wunsch",
+    "waterman": "smith_waterman",
+}
+# Kernels that people look for and that are not here (without blanks, "-" and "_"), and
+# what to do instead.
+ELSEWHERE = {
+    "linear": "'polynomial' with degree=1 and coef0=0 is the linear kernel",
+    "chi2": "pass the function sklearn.metrics.pairwise.chi2_kernel, or its matrix",
+    "additivechi2": "pass sklearn.metrics.pairwise.additive_chi2_kernel, or its matrix",
+    "naneuclidean": "'gower' compares rows with missing entries",
+    "softdtw": "'dtw', 'msm' and 'twe' compare series; pass a matrix of soft DTW",
+    "gak": "'dtw', 'msm' and 'twe' compare series; pass tslearn's cdist_gak",
+    "jaro": "'jaro_winkler' is there",
+    "unifrac": "pass the DistanceMatrix of skbio.diversity.beta_diversity",
+    "string": "'edit', 'lcs', 'damerau' and 'jaro_winkler' compare strings",
+    "graph": "'wl' and 'optimal_assignment' compare graphs",
 }
 KERNELS = Registry()
+
+
+def other_kernel(name: str) -> str:
+    """What to take instead of a kernel that is not there, to end a sentence with."""
+    known = [*list_kernels(), *ALIASES]
+    plain = name.lower().replace("-", "_").replace(" ", "_")
+    instead = ELSEWHERE.get(plain.replace("_", ""))
+    return f"; {instead}" if instead else did_you_mean(plain, known, GONE_KERNELS)
 
 
 def register_kernel(
@@ -314,10 +342,9 @@ class Kernel:
         try:
             name = KERNELS[name].name  # of another name for it, the registered one
         except KeyError:
-            near = did_you_mean(str(name), [*list_kernels(), *ALIASES], GONE_KERNELS)
             raise ValueError(
                 f"kernel must be one of {', '.join(list_kernels())}, a Kernel or a "
-                f"callable, got {name!r}{near}"
+                f"callable, got {name!r}{other_kernel(str(name))}"
             ) from None
         self.name = name
         self.params: dict[str, Any] = {}
