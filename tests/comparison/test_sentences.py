@@ -108,7 +108,7 @@ def test_every_sentence_is_used_and_says_what_it_is_told_to(reworded):
     text = " ".join(map(all_words, found.values()))
     for kernels in (("clear", "raw"), ("clear", "nothing")):
         several = KernelComparison({kernel: found[kernel] for kernel in kernels})
-        text += f"{several} {headline(found['clear'], 'edit')}"
+        text += f"{several} {headline(found['clear'], 'edit')} {several.about_p}"
     used = {key for key in reworded if f"<<{key}>>" in text}
     of_commands = {
         "left out",
@@ -263,6 +263,34 @@ def test_what_is_corrected_is_not_better_than_the_best(rng):
     found = compare(X @ X.T, y, methods=["mean", "kernel_ridge", "neighbors"], cv=6)
     corrected = found.corrected_best()
     assert found.mean(found.best) - 0.05 < corrected <= found.mean(found.best)
+
+
+def test_the_best_of_several_kernels_was_chosen_among_all(rng):
+    """Many kernels that are equally poor: the best of all flatters most."""
+    y = np.arange(40) % 2
+    kernels = [np.tanh(X @ X.T) for X in rng.standard_normal((8, 40, 3))]
+    found = [
+        compare(K, y, methods=["clip", "neighbors"], cv=5, random_state=0)
+        for K in kernels
+    ]
+    several = KernelComparison({f"k{i}": one for i, one in enumerate(found)})
+    best = max(found, key=lambda one: one.mean(one.best))
+    assert f"The best of 16 scores, {best.shown(best.best)}," in several.about_best
+    others = [one for one in found if one is not best]
+    assert best.corrected_best(others) < best.corrected_best() < best.mean(best.best)
+    assert "that of the same kernel" in several.about_p
+    alone = KernelComparison({"k": best})
+    assert (alone.about_p, alone.about_best) == (best.about_p, best.about_best)
+
+
+def test_a_kernel_is_clear_if_its_method_is(rng):
+    clear, nothing = comparison_of("clear"), comparison_of("nothing")
+    several = KernelComparison({"a": clear, "b": nothing}).recommendation
+    assert (several.verdict, several.equal_kernels) == (Verdict.CLEAR, ("a",))
+    equal = comparison_of("equal")
+    several = KernelComparison({"a": equal, "b": nothing}).recommendation
+    assert several.equal_kernels == ("a",)
+    assert several.verdict is Verdict.NOT_TOLD_APART
 
 
 def test_regressions_have_one_baseline(rng):

@@ -110,7 +110,7 @@ def _worth_telling(findings: list[dict], args: Options) -> list[dict]:
 
 def _account(several: Any, comparison: Any, args: Options) -> dict[str, Any]:
     """What was found, as plain values."""
-    same = ("task", "scoring", "best", "by_items", "about_p", "about_best")
+    same = ("task", "scoring", "best", "by_items")
     label = "{0}, {1}" if len(several.comparisons) > 1 else "{1}"
     failed = {
         label.format(kernel, method): why
@@ -122,6 +122,8 @@ def _account(several: Any, comparison: Any, args: Options) -> dict[str, Any]:
         "kernel": args.kernel,
         "kernels": several.ranking,
         **{name: getattr(comparison, name) for name in same},
+        "about_p": several.about_p,
+        "about_best": several.about_best,
         "splits": len(comparison.splits),
         **_verdict(several.recommendation, comparison),
         "table": several.table(),

@@ -213,18 +213,22 @@ class Comparison:
         skill = 0.5 * (self.skill(a) + other.skill(b))
         return self._item_test(mine - theirs, skill)[1]
 
-    def corrected_best(self) -> float | None:
+    def corrected_best(self, others: Sequence[Comparison] = ()) -> float | None:
         """Mean score of the highest method without the optimism of choosing it.
 
         Larger is better, as in `mean`; None where the score is no mean over items.
+
+        Parameters
+        ----------
+        others : sequence of Comparison
+            Of other kernels on the same splits, whose methods could have been the
+            highest as well.
         """
-        items = [self.item_scores(method) for method in self.ranking]
-        known = [one for one in items if one is not None]
-        if not known or len(known) < len(items):
+        tables = [found._by_item() for found in (self, *others)]
+        known = [table for table in tables if table is not None]
+        if not known or len(known) < len(tables):
             return None
-        table = np.array(known)
-        if self.scoring == "r2":  # minus squared errors, in units of the variance
-            table = 1.0 + table / float(np.var(self.problem.codes))
+        table = np.concatenate(known)
         tested = np.asarray(~np.isnan(table).any(axis=0))
         design = self._items.design(tested)
         values = table[:, tested]
@@ -235,15 +239,31 @@ class Comparison:
         optimism = max(0.0, float((values @ weight).max()) - corrected)
         return self.mean(self.best) - optimism
 
+    def _by_item(self) -> Array | None:
+        """Scores of all completed methods on each item, a row a method."""
+        items = [self.item_scores(method) for method in self.ranking]
+        known = [one for one in items if one is not None]
+        if not known or len(known) < len(items):
+            return None
+        table = np.array(known)
+        if self.scoring == "r2":  # minus squared errors, in units of the variance
+            table = 1.0 + table / float(np.var(self.problem.codes))
+        return table
+
     @cached_property
     def about_best(self) -> str:
         """How much of the best score is luck, where there was a choice."""
-        corrected = self.corrected_best() if len(self.ranking) > 1 else None
+        return self.about_best_of(())
+
+    def about_best_of(self, others: Sequence[Comparison]) -> str:
+        """The same for the best score of this and other kernels, which is here."""
+        number = sum(len(found.ranking) for found in (self, *others))
+        corrected = self.corrected_best(others) if number > 1 else None
         if corrected is None:
             return ""
         return say(
             "optimism",
-            number=len(self.ranking),
+            number=number,
             score=self.deciding.title,
             best=self.shown(self.best),
             corrected=f"{self.deciding.sign * corrected:.3f}",

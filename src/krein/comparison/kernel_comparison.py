@@ -12,6 +12,7 @@ from krein.comparison.recommendation import Recommendation
 from krein.comparison.significance import holm
 from krein.comparison.text_table import LONGEST_REPR, aligned, shorten
 from krein.verdicts.reasons import LEVEL, OtherKernel, Verdict
+from krein.verdicts.sentences import say
 from krein.words import import_optional
 
 
@@ -85,13 +86,30 @@ class KernelComparison:
             for other, (m, found), p in zip(others, compared, p_values, strict=True)
         )
         equal = tuple(reason.kernel for reason in reasons if reason.p_value > LEVEL)
+        clear = not equal and answer.verdict is Verdict.CLEAR
         return replace(
             answer,
-            verdict=Verdict.NOT_TOLD_APART if equal else Verdict.CLEAR,
+            verdict=Verdict.CLEAR if clear else Verdict.NOT_TOLD_APART,
             reasons=answer.reasons + reasons,
             kernel=kernel,
             equal_kernels=(kernel, *equal),
         )
+
+    @property
+    def about_p(self) -> str:
+        """What the p-values of the table mean: each kernel has its own reference."""
+        found = self.comparisons[self.ranking[0]]
+        if len(self.comparisons) < 2 or not found.can_differ:
+            return found.about_p
+        return f"{found.about_p} {say('p, kernels')}"
+
+    @cached_property
+    def about_best(self) -> str:
+        """How much of the best score of all kernels and methods is luck."""
+        first, *others = sorted(
+            self.comparisons.values(), key=lambda found: -found.mean(found.best)
+        )
+        return first.about_best_of(others)
 
     def fit_best(self) -> Any:
         """Fit the recommended method with the recommended kernel on all items.

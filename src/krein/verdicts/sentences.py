@@ -132,6 +132,10 @@ SENTENCES = {
         "from the corrected resampled t-test over splits, and is adjusted for the "
         "number of tests (Holm)."
     ),
+    "p, kernels": (
+        "In this table the recommended method is that of the same kernel; kernels are "
+        "compared in the sentence above."
+    ),
     "p, none": "Few splits cannot prove any difference: p-values are left out.",
     "optimism": (
         "The best of {number} scores, {best}, is partly luck, because it was chosen "
