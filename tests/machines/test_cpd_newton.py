@@ -214,3 +214,21 @@ def test_iterates_are_not_reused_after_damped_steps():
     for seed in range(300):
         result = cpd_newton(_random_problem(seed, "squared_hinge"), tol=1e-14)
         assert result.certificate.relative < 1e-9, seed
+
+
+@pytest.mark.parametrize("name", sorted(LOSSES))
+def test_rounding_of_outputs_moves_a_loss_by_no_more_than_counted(name, rng):
+    """Also across the margin: an output just behind it may be in front of it."""
+    y = np.where(rng.random(200) < 0.5, -1.0, 1.0)
+    f = np.where(rng.random(200) < 0.5, y, rng.standard_normal(200))
+    f += y * rng.choice([0.0, 1e-9, -1e-9], 200)
+    for size in (1e-6, 1e-2, 1.0, 30.0):
+        error = size * rng.random(200)
+        for i in range(200):
+            one = LOSSES[name](y[i : i + 1], np.ones(1))
+            at, off = f[i : i + 1], error[i : i + 1]
+            counted = np.abs(one.slopes(at)[0]) * off
+            counted = counted + 0.5 * one.most_bend(at, off) * off**2
+            for moved in (at - off, at + off, at - 0.5 * off):
+                rise = abs(one.value(moved) - one.value(at))
+                assert rise <= counted * (1.0 + 1e-9) + 1e-15 * (1.0 + one.value(moved))

@@ -107,10 +107,15 @@ class CPDProblem:
         K = self.K.restrict(rows)
         return CPDProblem(K, self.null[rows], loss, share * self.lam)
 
-    def point(self, c: Array, b: Array, image: Array | None = None) -> Point:
-        """Return what follows from c and b; `image` is K c where it is known."""
+    def point(
+        self, c: Array, b: Array, image: Array | None = None, f: Array | None = None
+    ) -> Point:
+        """Return what follows from c and b; `image` is K c where it is known.
+
+        So are outputs f that are known better than by their sum.
+        """
         image = self.K @ c if image is None else image
-        f = image + self.null @ b
+        f = image + self.null @ b if f is None else f
         return Point(c, b, image, f, self.lam * float(c @ image) + self.loss.value(f))
 
     def along(self, point: Point, step: Point) -> float:
@@ -272,7 +277,28 @@ def _full_step(
     image = problem.K @ c
     rest = root * (target - shift * c[s] - image[s] - Q @ point.b)
     b = point.b + Vt[:rank].T @ ((W.T @ rest) / S[:rank])
-    return problem.point(c, b, image)
+    f = _on_their_side(problem, s, target - shift * c[s], image + problem.null @ b, c)
+    return problem.point(c, b, image, f)
+
+
+def _on_their_side(
+    problem: CPDProblem, s: np.ndarray, solved: Array, f: Array, c: Array
+) -> Array:
+    """Outputs f, of active samples s those that the system was `solved` for.
+
+    Only where rounding alone puts a sample on the other side of the margin: outputs of
+    an outlier are rounded by more than it violates, its coefficient knows the side.
+    """
+    meant = f.copy()
+    meant[s] = solved
+    bend, wanted = problem.loss.slopes(f)[1], problem.loss.slopes(meant)[1]
+    crossed = np.flatnonzero((bend > 0.0) != (wanted > 0.0))
+    if not crossed.size:
+        return f
+    error = problem.K.product_and_error(c)[1][crossed]
+    near = crossed[np.abs(f - meant)[crossed] <= error]
+    f[near] = meant[near]
+    return f
 
 
 def _same_set(problem: CPDProblem, f: Array, s: np.ndarray) -> bool:
@@ -287,9 +313,9 @@ def _changes(problem: CPDProblem, f: Array, s: np.ndarray) -> bool:
 def _damped(problem: CPDProblem, old: Point, new: Point, bound: float) -> Point:
     """Return the best point from old to new where it is clearly better than new."""
     dc, dg = new.c - old.c, new.image - old.image
-    step = problem.point(dc, new.b - old.b, dg)
+    step = problem.point(dc, new.b - old.b, dg, new.f - old.f)
     t = problem.along(old, step)
     b = old.b + t * (new.b - old.b)
-    best = problem.point(old.c + t * dc, b, old.image + t * dg)
+    best = problem.point(old.c + t * dc, b, old.image + t * dg, old.f + t * step.f)
     worth = _BETTER * (new.value - bound)
     return best if new.value > min(old.value, best.value + worth) else new

@@ -86,6 +86,13 @@ class Features:
         """K c."""
         return self.F @ (c @ self.F)
 
+    def product_and_error(self, c: Array) -> tuple[Array, Array]:
+        """K c, and a bound on its rounding; see `krein.arrays.product_and_error`."""
+        n, m = self.F.shape
+        inner = np.abs(c) @ np.abs(self.F)
+        share = rounding_of_sums(n) + rounding_of_sums(m)
+        return self @ c, share * (np.abs(self.F) @ inner)
+
     def dense(self) -> Array:
         """Return the matrix."""
         return self.F @ self.F.T

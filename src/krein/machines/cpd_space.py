@@ -29,6 +29,7 @@ from krein.similarity.matrix import Similarities
 
 _EPS = float(np.finfo(float).eps)
 _BLOCK = 1024
+_COMPARED = 64  # columns by which equal items are looked for
 
 
 @dataclass(frozen=True)
@@ -231,6 +232,7 @@ def subspace(
     factor, exact = _definite_factor(K, Q)
     M = scipy.linalg.cho_solve((factor, True), G, check_finite=False)
     M -= Q @ (Q.T @ M)
+    _share_among_copies(M, K)
     _subtract_outer(K, 0.5 * (Q @ (B - G.T @ M)), Q)
 
     def expand(c: Array, b: Array) -> tuple[Array, Array]:
@@ -243,6 +245,22 @@ def subspace(
     return Space(
         columns, np.empty((n, 0)), expand, Core(everything, polynomials, factor, exact)
     )
+
+
+def _share_among_copies(M: Array, K: Array) -> None:
+    """Give equal items equal rows of M, in place.
+
+    So has the exact solution. In differences of equal items the factor is singular but
+    for its ridge, so that rounding makes coefficients of any size there.
+    """
+    some = np.linspace(0, len(K) - 1, min(len(K), _COMPARED)).astype(int)
+    group = np.unique(K[:, some], axis=0, return_inverse=True)[1].ravel()
+    order = np.argsort(group, kind="stable")
+    for alike in np.split(order, np.flatnonzero(np.diff(group[order])) + 1):
+        while alike.size > 1:
+            copies = (K[alike] == K[alike[0]]).all(axis=1)
+            M[alike[copies]] = M[alike[copies]].mean(axis=0)
+            alike = alike[~copies]
 
 
 def _is_polynomial(K: Array, polynomials: Polynomials) -> bool:

@@ -56,6 +56,10 @@ class Loss(ABC):
         """First and second derivative of each sample's loss, without its weight."""
 
     @abstractmethod
+    def most_bend(self, f: Array, error: Array) -> Array:
+        """Bound each second derivative within `error` of f."""
+
+    @abstractmethod
     def bounds(self, lam: float) -> tuple[Array, Array]:
         """Least and largest dual variables, the domain of the conjugate."""
 
@@ -100,6 +104,10 @@ class Squared(Loss):
         """Derivatives of a parabola: one step is exact."""
         return 2.0 * (f - self.y), np.full_like(f, 2.0)
 
+    def most_bend(self, f: Array, error: Array) -> Array:
+        """Two, everywhere."""
+        return np.full_like(f, 2.0)
+
     def bounds(self, lam: float) -> tuple[Array, Array]:
         """No bounds."""
         return np.full_like(self.y, -np.inf), np.full_like(self.y, np.inf)
@@ -132,6 +140,10 @@ class SquaredHinge(Squared):
         bend = np.where(violated, 2.0, 0.0)
         return bend * (f - self.y), bend
 
+    def most_bend(self, f: Array, error: Array) -> Array:
+        """Two for those that may be violators."""
+        return self.slopes(f - np.sign(self.y) * error)[1]
+
     def bounds(self, lam: float) -> tuple[Array, Array]:
         """The sign of the label."""
         edge = np.where(self.y > 0, np.inf, -np.inf)
@@ -157,6 +169,11 @@ class Logistic(Loss):
         """Iteratively reweighted least squares."""
         p = expit(-self.y * f)
         return -self.y * p, np.maximum(p * (1.0 - p), _FLATTEST)
+
+    def most_bend(self, f: Array, error: Array) -> Array:
+        """That of the least sure output."""
+        least = np.maximum(np.abs(f) - error, 0.0)
+        return self.slopes(least)[1]
 
     def bounds(self, lam: float) -> tuple[Array, Array]:
         """Between zero and the largest slope."""
