@@ -9,6 +9,7 @@ from krein.retired import (
     GONE_COMMANDS,
     GONE_CONTENDERS,
     GONE_KERNELS,
+    GONE_OPTIONS,
     NAMES,
     PARAMETERS,
 )
@@ -70,6 +71,20 @@ def test_a_contender_that_is_gone_says_what_to_use(name):
 def test_a_command_that_is_gone_says_what_to_use(name, capsys):
     assert main([name]) == 2
     assert f"it is gone, instead: {GONE_COMMANDS[name]}" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("option", GONE_OPTIONS)
+def test_an_option_that_is_gone_says_what_to_use(option, capsys):
+    assert main(["compare", "K.csv", option]) == 2
+    assert f"it is gone, instead: {GONE_OPTIONS[option]}" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("suffix", [".arff", ".libsvm", ".svmlight"])
+def test_a_file_that_is_no_longer_read_says_what_reads_it(suffix, tmp_path):
+    path = tmp_path / f"file{suffix}"
+    path.write_text("@relation iris\n1 1:2\n")
+    with pytest.raises(krein.FormatError, match="is read by "):
+        krein.read_matrix(path)
 
 
 def test_a_parameter_that_never_was_is_pythons_error():

@@ -27,6 +27,7 @@ PARAMETERS = {
 }
 # Kernels by name.
 GONE_KERNELS = {
+    "features": "put KreinNystroem before scikit-learn's LogisticRegression",
     "log": "pass a function of two lists",
     "thin_plate_order": "use 'thin_plate' with exponent=...",
 }
@@ -39,6 +40,11 @@ GONE_CONTENDERS = {
 GONE_COMMANDS = {
     "completion": "krein COMMAND --help lists the options",
     "reproduce": "make papers, in the repository",
+}
+# Options that commands had.
+GONE_OPTIONS = {
+    "--check": "krein.check_certificate(model, X, y) in Python",
+    "--proba": "krein fit --proba, then krein predict --proba",
 }
 
 

@@ -30,7 +30,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NoReturn
 
-from krein.retired import GONE_COMMANDS
+from krein.retired import GONE_COMMANDS, GONE_OPTIONS
 from krein.words import did_you_mean, printable
 
 _TYPES = {"int": int, "float": float}
@@ -160,7 +160,8 @@ class Parser(argparse.ArgumentParser):
         if wrong:
             options = [word for a in self._actions for word in a.option_strings]
             choices = re.findall(r"[\w-]+", message.partition("(choose from")[2])
-            message += did_you_mean(wrong[2], choices or options, GONE_COMMANDS)
+            gone = GONE_COMMANDS if choices else GONE_OPTIONS
+            message += did_you_mean(wrong[2], choices or options, gone)
         self.print_usage(sys.stderr)
         self.exit(2, printable(f"{self.prog}: error: {message}") + "\n")
 

@@ -82,6 +82,12 @@ FORMATS = (
     Format("lines", ".txt", None, item_files.read_lines),
 )
 
+_READ_ELSEWHERE = {
+    ".arff": "scipy.io.arff.loadarff",
+    ".libsvm": "sklearn.datasets.load_svmlight_file",
+    ".svmlight": "sklearn.datasets.load_svmlight_file",
+}
+
 
 def _suffixes(matrix: bool) -> dict[str, str]:
     """Suffix -> format, of those that hold a matrix, or items."""
@@ -294,8 +300,9 @@ def choose_format(path: Path, format: str | None, *, matrix: bool) -> Format:
         return by_name[format]
     suffixes = [s.lower() for s in path.suffixes]
     suffixes = [s for s in suffixes if s not in sources.PACKED_SUFFIXES]
-    if {".libsvm", ".svmlight"}.intersection(suffixes):
-        raise FormatError(path, "is read by sklearn.datasets.load_svmlight_file")
+    for suffix in suffixes:
+        if suffix in _READ_ELSEWHERE:
+            raise FormatError(path, f"is read by {_READ_ELSEWHERE[suffix]}")
     name = known.get(suffixes[-1] if suffixes else "")
     found = _by_content(sources.file_head(path))
     if found is None or (found.name in ("pairs", "phylip") and not matrix):
