@@ -150,6 +150,37 @@ def test_training_items_alone_give_no_score_of_new_ones(krein, scored):
     assert "no measure of new ones" in error
 
 
+def test_names_stand_where_they_stood_in_training(krein, table):
+    model, new = table.with_name("m.krein"), table.with_name("new.csv")
+    for told in (TOLD, TOLD[2:]):  # without --id the first column of words is names
+        krein("fit", table, "--labels", "kind", *told, "--method", "svc", "-o", model,
+              "--force")  # fmt: skip
+        out, error = krein("predict", model, table, "--labels", "kind", "--json")
+        assert json.loads(out)["training_items"][:2] == ["a00", "a01"]
+        assert "no measure of new ones" in error
+        frame = pd.read_csv(table).head(6).assign(note="x")
+        frame["sample no"] = [f"b{i}" for i in range(6)]
+        frame.to_csv(new, index=False)
+        out, error = krein("predict", model, new)
+        assert [line.split(",")[0] for line in out.split()[1:]] == [
+            f"b{i}" for i in range(6)
+        ]
+        assert "left out: kind, remark, note" in error
+
+
+def test_items_without_names_are_known_by_being_equal(krein, table):
+    frame = pd.read_csv(table).drop(columns=["sample no", "remark"])
+    frame.to_csv(table, index=False)
+    model, new = table.with_name("m.krein"), table.with_name("new.csv")
+    words = ("--labels", "kind", "--kernel", "rbf", "--method", "svc", "-o", model)
+    krein("fit", table, *words)
+    frame.loc[30:, "ph"] += 0.01
+    frame.to_csv(new, index=False)
+    _, error = krein("predict", model, new, "--labels", "kind")
+    assert "on 10 items that are new" in error
+    assert "on 30 items of the training data ('0', '1', '2', ...)" in error
+
+
 # --------------------------------------------------------------- what to learn
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import itertools
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -30,7 +30,7 @@ from krein.files.hit_table import read_hits
 from krein.files.matching import align_columns
 from krein.files.readers import read_matrix
 from krein.files.sources import FormatError, Named, readable
-from krein.items import called
+from krein.items import called, take
 from krein.kernels import as_kernel
 from krein.words import warn_user
 
@@ -49,7 +49,7 @@ def predict(args: Options) -> dict[str, Any]:
         payload["items"] = as_rows(columns)
     else:
         answers = _answers(model, arguments)
-        score = _score(answers, read, getattr(model, "item_names_", ()), args)
+        score = _score(answers, read, model, args)
         more = _more_columns(model, arguments, args)
         payload["items"] = as_rows({"item": names, **answers, **more})
         payload.update(score)
@@ -68,11 +68,12 @@ def show_predict(payload: dict[str, Any], args: Options) -> None:
 
 
 def _score(
-    answers: dict[str, list], read: Named, training: Sequence[str], args: Options
+    answers: dict[str, list], read: Named, model: Any, args: Options
 ) -> dict[str, Any]:
     """How good the answers are, where the true ones are given.
 
     Items of the training data are scored apart: of these a model knows the answer.
+    They are known by their names, or where there are none by being equal.
     """
     if args.labels is None and args.label_column is None:
         return {}
@@ -80,12 +81,18 @@ def _score(
     predicted = np.asarray(answered)
     true = read.target
     names = read.names
+    if names is not None:
+        training = getattr(model, "item_names_", None) or []
+    else:
+        names = called(read.data, None)
+        equal = _equal_to_training(read.data, model)
+        training = list(itertools.compress(names, equal))
     if true is None or args.labels not in (None, label_title(args)):
         labels = console.labels_of(read, args)
         true = labels.data
-        names = labels.names
         if labels.labelled is not None:
             predicted = predicted[labels.labelled]
+            names = take(names, labels.labelled)
     if kind == "value":
         score = "r2"
         measure = r2_score
@@ -96,8 +103,8 @@ def _score(
         score = "accuracy"
         measure = accuracy_score
         true = np.array([str(label) for label in true])
-    trained = set(training or ())
-    seen = [name for name in names or [] if name in trained]
+    trained = set(training)
+    seen = [name for name in names if name in trained]
     if not seen:
         value = float(measure(true, predicted))
         print_note(args, f"{score} {value:.3f} on {len(predicted)} items")
@@ -119,6 +126,20 @@ def _score(
         f"({some}): no measure of new ones",
     )
     return found
+
+
+def _equal_to_training(items: Any, model: Any) -> list[bool]:
+    """Which items are equal to one that the model was fitted on, as far as it knows."""
+    kept = getattr(last_step(model), "X_fit_", None)
+    if kept is None or console.takes_matrix(model):
+        return [False] * len(items)
+    known = {_as_key(item) for item in kept}
+    return [_as_key(item) in known for item in items]
+
+
+def _as_key(item: Any) -> Any:
+    """An item as something that can be looked up."""
+    return np.asarray(item).tobytes() if isinstance(item, np.ndarray) else repr(item)
 
 
 # ------------------------------------------------------------- the model, the new items
@@ -173,7 +194,11 @@ def _new_items(model: Any, args: Options) -> Named:
     title = label_title(args)
     hint = "" if title else ". If a column holds labels: --label-column NAME"
     expected = getattr(model, "item_columns_", None)
-    others = _other_columns(expected, title, args)
+    titles = _titles(args) if expected else []
+    for where in getattr(model, "item_title_", None) or []:
+        if args.id is None and where in titles:
+            args.id = where  # names stand where they stood in training
+    others = _other_columns(titles, expected, title, args)
     args.drop = ",".join([*console.titles_in(args.drop), *others]) or None
     try:
         read = console.read_compared(args.file, kernel, args, title)
@@ -198,16 +223,20 @@ def _new_items(model: Any, args: Options) -> Named:
     return replace(read, data=data, columns=expected, notes=[*read.notes, note])
 
 
-def _other_columns(
-    expected: list[str] | None, label: str | None, args: Options
-) -> list[str]:
-    """Titles of a table that the model was not fitted on, names and labels apart."""
-    if not expected or args.file == "-":
+def _titles(args: Options) -> list[str]:
+    """Titles of a table of new items; none of what can be read only once."""
+    if args.file == "-":
         return []
     with readable(args.file) as file:
         mark = console.separator_of(args) or find_separator(file, numbers=False)
-        titles = next(read_rows(file, as_separator(mark) or mark)).texts()
-    if not set(expected) <= set(titles):
+        return next(read_rows(file, as_separator(mark) or mark)).texts()
+
+
+def _other_columns(
+    titles: list[str], expected: list[str] | None, label: str | None, args: Options
+) -> list[str]:
+    """Titles of a table that the model was not fitted on, names and labels apart."""
+    if not titles or not expected or not set(expected) <= set(titles):
         return []  # the reader says what is missing
     if titles[0].lower() in NAME_TITLES:
         titles = titles[1:]

@@ -262,6 +262,7 @@ def read_columns(path: Path, how: How) -> Named:
         target=labels.data,
         notes=[f"read {what}{origins}"],
         labelled=labels.labelled,
+        names_from=None if named is None else header.text(named) or None,
     )
 
 

@@ -96,8 +96,15 @@ _FOREIGN = {
 # Classes whose fitted state scikit-learn does not promise to keep between versions.
 UNSTABLE = {"ColumnTransformer", "MissingIndicator", "SimpleImputer"}
 # What the command line notes on a model: names and labels of its training items, the
-# least and largest number between them, and the titles of a table of items.
-_NOTED = {"names": "names", "labels": "names", "range": "numbers", "columns": "names"}
+# least and largest number between them, the titles of a table of items, and that of its
+# column of names.
+_NOTED = {
+    "names": "names",
+    "labels": "names",
+    "range": "numbers",
+    "columns": "names",
+    "title": "names",
+}
 _ABOUT_ITEMS = [Fitted(f"item_{k}_", kind, needed=False) for k, kind in _NOTED.items()]
 
 

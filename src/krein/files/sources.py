@@ -137,6 +137,8 @@ class Named:
     by_name : bool
         Whether labels were found by the names of the items, so that their order is
         right.
+    names_from : str or None
+        Title of the column of a table that the names come from.
 
     Examples
     --------
@@ -153,6 +155,7 @@ class Named:
     alerts: dict[str, str] = field(default_factory=dict)
     labelled: np.ndarray | None = None
     by_name: bool = False
+    names_from: str | None = None
 
 
 class How(NamedTuple):

@@ -308,7 +308,7 @@ def _assemble(
         free = not corner or (guessed and corner.lower() not in cells.NAME_TITLES)
         return _square(values, names, titles, numbering=free)
     where = "names from first row and column" if names else "names from first row"
-    return Named(values, names, titles, notes=[where])
+    return Named(values, names, titles, notes=[where], names_from=corner or None)
 
 
 def _without_numbering(values: np.ndarray) -> tuple[np.ndarray, bool]:
