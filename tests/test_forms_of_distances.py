@@ -10,6 +10,7 @@ from krein import (
     PCoA,
     PseudoEuclideanEmbedding,
     SimilarityClassifier,
+    SpectrumSVC,
     SpectrumSVCCV,
     compare,
     diagnose,
@@ -53,6 +54,43 @@ def test_each_form_is_the_square_matrix(form):
     for model in (SpectrumSVCCV, SimilarityClassifier):
         found = [model(kind="distance", cv=2).fit(M, Y).predict(D) for M in (given, D)]
         np.testing.assert_array_equal(*found)
+
+
+class OtherDistanceMatrix:
+    """What behaves as scikit-bio's class, where that is not installed."""
+
+    ids = tuple(NAMES)
+
+    def to_data_frame(self):
+        return pd.DataFrame(D, NAMES, NAMES)
+
+
+@pytest.mark.parametrize("make", [distance_matrix, OtherDistanceMatrix])
+def test_a_distance_matrix_is_no_similarity(make):
+    given = make()
+    np.testing.assert_array_equal(
+        DistanceTransformer().fit_transform(given),
+        DistanceTransformer().fit_transform(D),
+    )
+    for refused in (
+        lambda: SpectrumSVC().fit(given, Y),
+        lambda: compare(given, Y),
+        lambda: diagnose(given, Y),
+        lambda: PseudoEuclideanEmbedding().fit(given),
+    ):
+        with pytest.raises(TypeError, match=r"DistanceMatrix, and .*kind='distance'"):
+            refused()
+
+
+def test_a_list_of_distances_is_no_similarity():
+    with pytest.raises(ValueError, match=r"as pdist returns it.*kind='distance'"):
+        SpectrumSVC().fit(FLAT, Y)
+    with pytest.raises(ValueError, match="Reshape your data"):  # 189 are no such list
+        SpectrumSVC().fit(FLAT[:-1], Y)
+    np.testing.assert_array_equal(
+        DistanceTransformer().fit_transform(FLAT),
+        DistanceTransformer().fit_transform(D),
+    )
 
 
 def test_names_of_scikit_bio_are_kept():

@@ -278,6 +278,17 @@ def square_of_condensed(flat: Array) -> Array:
     return D + D.T
 
 
+def is_condensed(X: Any) -> bool:
+    """Whether an array has the shape of a list of distances, one for each pair."""
+    in_line = isinstance(X, np.ndarray) and X.ndim == 1 and X.dtype.kind in "iuf"
+    return in_line and items_of_condensed(X.size) is not None
+
+
+def is_distance_matrix(X: Any) -> bool:
+    """Whether it is a ``DistanceMatrix`` of scikit-bio, or behaves as one."""
+    return hasattr(X, "ids") and hasattr(X, "to_data_frame")
+
+
 def as_square(D: Any, name: str = "X") -> Any:
     """Distances between all items as a square matrix or frame.
 
@@ -292,7 +303,7 @@ def as_square(D: Any, name: str = "X") -> Any:
     name : str
         What the caller calls it, for messages.
     """
-    if hasattr(D, "ids") and hasattr(D, "to_data_frame"):
+    if is_distance_matrix(D):
         return D.to_data_frame()
     flat = D if isinstance(D, np.ndarray) else None
     if isinstance(D, list | tuple) and D and all(map(np.isscalar, D)):

@@ -11,6 +11,7 @@ import numpy as np
 import scipy.sparse
 from sklearn.utils.validation import check_array, validate_data
 
+from krein.arrays import is_distance_matrix
 from krein.sklearn_internals import check_sample_weight, check_y
 from krein.words import warn_user
 
@@ -36,6 +37,12 @@ def refuse_odd_arrays(X: Any, name: str = "X", *, missing: bool = False) -> None
             f"kernel='precomputed' take: pass {name}.toarray()"
         )
     refuse_mask(X, name)
+    if is_distance_matrix(X):
+        raise TypeError(
+            f"{name} is a DistanceMatrix, and similarities are expected: pass "
+            "kind='distance' (compare, diagnose, SimilarityClassifier, SpectrumSVCCV), "
+            f"or DistanceTransformer().fit_transform({name}) as the similarity"
+        )
     if getattr(X, "dtype", None) is not None and getattr(X.dtype, "kind", "") in "mM":
         raise TypeError(
             f"{name} has dtype {X.dtype}; expected numbers. Convert times first"
@@ -411,15 +418,20 @@ def check_targets(y: Any, estimator: Any, *, numeric: bool = False) -> np.ndarra
         validate_data(estimator, X="no_validation", y=None, reset=False)
     refuse_mask(y, "y")
     refuse_missing_targets(y)
+    refuse_several_targets(y, type(estimator).__name__)
+    with numbers_that_fit("y"):
+        return check_y(y, y_numeric=numeric, estimator=estimator)
+
+
+def refuse_several_targets(y: Any, learner: str) -> None:
+    """Refuse several targets for each item, and name what takes them."""
     shape = np.asarray(y).shape
     if len(shape) == 2 and shape[1] > 1:
         raise ValueError(
-            f"y has shape {shape}: {shape[1]} targets for each item, and "
-            f"{type(estimator).__name__} learns one. Fit one model for each, e.g. by "
+            f"y has shape {shape}: {shape[1]} targets for each item, and {learner} "
+            "learns one. Fit one model for each, e.g. by "
             "sklearn.multioutput.MultiOutputRegressor (or MultiOutputClassifier)"
         )
-    with numbers_that_fit("y"):
-        return check_y(y, y_numeric=numeric, estimator=estimator)
 
 
 def refuse_missing_targets(y: Any) -> None:

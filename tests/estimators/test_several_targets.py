@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.multioutput import MultiOutputRegressor
 
-from krein import KreinRidge, SpectrumSVC, SpectrumSVR
+from krein import KreinRidge, SpectrumSVC, SpectrumSVR, compare
 
 K = np.eye(6) + 0.1
 Y = np.arange(12.0).reshape(6, 2)
@@ -18,6 +18,11 @@ def test_several_targets_name_the_way_out(model):
         ValueError, match=r"2 targets for each item.*MultiOutputRegressor"
     ):
         model.fit(K, Y.astype(int) if isinstance(model, SpectrumSVC) else Y)
+
+
+def test_a_comparison_learns_one_target_too():
+    with pytest.raises(ValueError, match=r"compare learns one.*MultiOutputRegressor"):
+        compare(K, Y)
 
 
 def test_the_way_out_works():

@@ -193,6 +193,7 @@ def _targets(X: Any, y: Any, n: int, task: str) -> tuple[np.ndarray, Classes | V
     validation.refuse_mask(y, "y")
     validation.check_order(X, y)
     validation.refuse_missing_targets(y)
+    validation.refuse_several_targets(y, "compare")
     labels = column_or_1d(np.asarray(y), warn=False)
     if labels.size != n:
         raise ValueError(f"y has {labels.size} labels for {n} items; they must agree")

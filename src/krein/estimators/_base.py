@@ -18,7 +18,7 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
-from krein.arrays import Array, require_for_spectral_fit
+from krein.arrays import Array, is_condensed, require_for_spectral_fit
 from krein.declarations import (
     Documented,
     Fitted,
@@ -146,6 +146,13 @@ class KernelModel(Sparsifiable, Documented):
                         f"{error}: with kernel='precomputed' pass similarities of new "
                         "items (rows) to the training items (columns), in the order "
                         "of fit"
+                    ) from None
+                if self._precomputed and is_condensed(X):
+                    raise ValueError(
+                        f"{str(error).partition(':')[0]}: a list of distances, as "
+                        "pdist returns it, is no matrix of similarities; pass it with "
+                        "kind='distance' (SimilarityClassifier, SpectrumSVCCV), or "
+                        "DistanceTransformer().fit_transform(X) as the similarity"
                     ) from None
                 if self._precomputed and says_not_a_number(error):
                     raise ValueError(

@@ -72,6 +72,7 @@ class SquareInput(TransformerMixin, Documented):
 
     def _check_rows(self, X: Any) -> Array:
         check_is_fitted(self)
+        X = as_square(X) if self._kind == "distance" else X  # as in fit_transform
         X = columns_of_rows(X, getattr(self, "feature_names_in_", ()))
         refuse_odd_arrays(X)
         X = validate_data(self, X, reset=False, dtype=np.float64)
