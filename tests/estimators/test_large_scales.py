@@ -2,6 +2,7 @@
 
 import warnings
 
+import mpmath as mp
 import numpy as np
 import pytest
 from sklearn.base import clone
@@ -16,6 +17,8 @@ from krein import (
     SpectrumSVR,
     check_certificate,
 )
+from krein.arrays import extended_square
+from tests.fuzz.regimes import trial
 from tests.reference import digits
 
 
@@ -62,6 +65,48 @@ def test_the_square_of_large_numbers(scale):
         K, y, _ = similarity(seed)
         model = SpectrumSVC("square").fit(scale * K, y)
         assert model.result_.status == "converged"
+
+
+@pytest.mark.parametrize(
+    ("seed", "name"),
+    [
+        (5, "SpectrumSVR"),
+        (39, "SpectrumSVR"),
+        (49, "SpectrumSVR"),
+        (14, "SpectrumSVC"),
+        (19, "SpectrumSVC"),
+    ],
+)
+def test_ordinary_squares_converge(seed, name):
+    """K K is known to more digits than eigenvectors are: claims went up to 4e-3."""
+    drawn = trial(seed, name)
+    assert drawn.model.method == "square"
+    model, warned = drawn.fit()
+    assert not warned
+    results = model.result_ if isinstance(model.result_, list) else [model.result_]
+    assert all(result.status == "converged" for result in results)
+    assert check_certificate(model, drawn.X, drawn.y, drawn.weight).holds
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_products_with_the_square_have_more_digits(weighted, rng):
+    """And a bound that holds: judged in 50 digits, where the product cancels."""
+    K = rng.standard_normal((12, 12)) * 10.0 ** rng.uniform(-2, 2, 12)
+    K = K + K.T
+    weight = 10.0 ** rng.uniform(-2, 2, 12) if weighted else None
+    W = np.diag(np.ones(12) if weight is None else weight)
+    values, vectors = np.linalg.eigh(K @ W @ K)
+    v = vectors[:, 0]
+    outputs, error = extended_square(K, weight, v)
+    with mp.workdps(digits.DIGITS):
+        A, B = digits.matrix(K), digits.matrix(W)
+        exact = A * (B * (A * digits.matrix(v)))
+        off = [abs(exact[i] - mp.mpf(float(outputs[i]))) for i in range(12)]
+    assert all(off[i] <= error[i] for i in range(12))
+    # In doubles an output would be off by about eps times the largest eigenvalue.
+    least = float(np.finfo(np.longdouble).eps)
+    eps = float(np.finfo(float).eps)
+    assert error.max() < 1e3 * least * values[-1] + eps * np.abs(outputs).max()
 
 
 @pytest.mark.parametrize("scale", [1.0, 1e2, 1e4, 1e6])

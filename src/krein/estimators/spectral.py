@@ -163,6 +163,8 @@ def _solver(
         problem = SVMDual.classification(
             trained.kernel(), domain, psd=trained.psd, noise=noise
         )
+        if isinstance(items, slice):
+            problem = replace(problem, precise=trained.precise())
         return partial(solve_dual, problem, **options)
     return partial(linear_svm, cast(TiledMatrix, trained.features), domain)
 

@@ -70,6 +70,7 @@ def solved_row(
 ) -> Row:
     """Solve the one machine of a regression or a one-class model."""
     options = {"tol": model.tol, "max_iter": model.max_iter, "start": start}
+    problem = replace(problem, precise=trained.precise())
     result, intercept = solve_dual(problem, **options)
     result = with_slack(result, trained.slack, model.tol)
     return Row(trained.to_raw(result.x), intercept, result)

@@ -208,6 +208,7 @@ def _result(
     size, height = scales
     certificate = unit.certified(point)
     if problem.psd and certificate.relative > limits[0]:
+        unit, point = _precisely(unit, point, limits[0])
         certificate = unit.sharpened(point)
     worth = size * height if certificate.kind == "gap" else height
     value = certificate.value * worth
@@ -225,6 +226,24 @@ def _result(
     x = a if problem.domain.n == problem.K.shape[0] else problem.coef(a)
     b = unit.intercept(point) * height + problem.offset
     return Result(x, value, certificate, status, n_iter, history), b
+
+
+def _precisely(unit: SVMDual, point: SVMPoint, tol: float) -> tuple[SVMDual, SVMPoint]:
+    """Go on with products of more digits, where rounding of K is all that is left.
+
+    K then is an approximation of the kernel that the free variables are moved by, as
+    in iterative refinement.
+    """
+    exact = unit.precisely()
+    if exact is None:
+        return unit, point
+    best, _ = _settle(
+        exact,
+        exact.at(point.a),
+        _ROUNDS,
+        lambda new, loose: new.certificate.relative <= tol,
+    )
+    return exact, best
 
 
 def _loosely(unit: SVMDual, tol: float, limit: int) -> tuple[Array, int]:

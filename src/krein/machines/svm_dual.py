@@ -23,7 +23,9 @@ and the certificate of `krein.machines.libsvm`. A search needs an order, no more
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -89,6 +91,11 @@ class SVMDual:
     noise : ndarray of shape (n,) or None
         s, where K itself is rounded: K v may be off by ``s_i |s * v|`` at item i. It
         is counted in the certificate of a solution (`certified`), not on the way.
+    precise : callable or None
+        ``precise(v) -> (K v, error)`` with more digits than those of K, where there is
+        a way; it takes longer.
+    is_precise : bool
+        Points are evaluated by `precise`, so that no noise is left.
     """
 
     K: Array
@@ -97,6 +104,8 @@ class SVMDual:
     psd: bool = True
     offset: float = 0.0
     noise: Array | None = None
+    precise: Callable[[Array], tuple[Array, Array]] | None = None
+    is_precise: bool = False
 
     @classmethod
     def classification(
@@ -183,7 +192,20 @@ class SVMDual:
         unit = replace(self, K=K, domain=box, margin=margin, offset=0.0)
         if self.noise is not None:
             unit = replace(unit, noise=self.noise / np.sqrt(width))
+        if self.precise is not None:
+            unit = replace(unit, precise=partial(_in_units, self.precise, width))
         return unit, size, height
+
+    def precisely(self) -> SVMDual | None:
+        """Return the problem with `precise` products; None where there are none."""
+        if self.precise is None or not self.psd:
+            return None
+        return replace(self, noise=None, is_precise=True)
+
+    def _product(self, v: Array) -> tuple[Array, Array]:
+        if self.is_precise and self.precise is not None:
+            return self.precise(v)
+        return product_and_error(self.K, v)
 
     def _largest(self) -> float:
         """Largest |K|, on the diagonal of a positive semidefinite matrix."""
@@ -218,7 +240,7 @@ class SVMDual:
         # Bounds may lie beyond the root of the largest number: a point whose value
         # is none is worth nothing.
         with np.errstate(over="ignore", invalid="ignore"):
-            outputs, error = product_and_error(self.K, v)
+            outputs, error = self._product(v)
             gradient = self.margin - self.domain.y * self.spread(outputs)
             value = float(self.margin @ a) - 0.5 * float(v @ outputs)
             point = SVMPoint(a, v, outputs, error, gradient, value, _NOTHING)
@@ -257,7 +279,7 @@ class SVMDual:
     def sharpened(self, point: SVMPoint) -> Certificate:
         """As `certified`, for points above `tol`: outputs in extended precision."""
         found = self.certified(point)
-        if not (self.psd and np.isfinite(found.relative)):
+        if self.is_precise or not (self.psd and np.isfinite(found.relative)):
             return found
         outputs, error = extended_product(self.K, point.v)
         sharper = replace(point, outputs=outputs)
@@ -288,6 +310,13 @@ class SVMDual:
         if gap == 0.0:
             return 0.0
         return gap / unit if unit > 0.0 else np.inf
+
+
+def _in_units(
+    precise: Callable[[Array], tuple[Array, Array]], width: float, v: Array
+) -> tuple[Array, Array]:
+    outputs, error = precise(v)
+    return outputs / width, error / width
 
 
 def box_gap(

@@ -22,15 +22,16 @@ are projected onto it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, Protocol
 
 import numpy as np
 import scipy.sparse
 import scipy.sparse.linalg
 
-from krein.arrays import Array
+from krein.arrays import Array, extended_square
 from krein.spectrum.decomposition import (
     Spectrum,
     add_outer,
@@ -91,6 +92,8 @@ class FixedKernel:
         K~, where it was formed on the way.
     features : Features of shape (n, r) or None
         Coordinates whose inner products are K~, where landmarks gave it.
+    is_square : bool
+        K~ is K W K of a dense K.
     projection : ndarray of shape (m, r) or None
         With features: makes coefficients on the landmarks of those on the features.
     """
@@ -110,6 +113,7 @@ class FixedKernel:
     ready: Array | None = None
     features: Features | None = None
     projection: Array | None = None
+    is_square: bool = False
 
     @property
     def _root(self) -> Array | None:
@@ -248,6 +252,15 @@ class FixedKernel:
         root = np.ones(n) if self._root is None else self._root
         return np.sqrt(self.spread) / root
 
+    def precise(self) -> Callable[[Array], tuple[Array, Array]] | None:
+        """K~ v, and a bound on its rounding, from more digits than K~ is formed with.
+
+        None where K is not all that is needed: eigenpairs are known to rounding only.
+        """
+        if not self.is_square:
+            return None
+        return partial(extended_square, self._similarity.dense(), self.weight)
+
     def norm(self) -> float:
         """Largest eigenvalue of K~ and a tenth more: Lanczos' is from below."""
         n = self._similarity.n
@@ -316,7 +329,17 @@ def by_spectrum(
         weight=weight,
         psd=psd,
         spread=rounding_of_targets(record, spectrum, added, t, base),
+        is_square=_is_square(source, record, spectrum),
     )
+
+
+def _is_square(source: Any, record: Fix, spectrum: Spectrum) -> bool:
+    """Whether a fix of a dense similarity squares every eigenvalue, and maps by l."""
+    if source is None or source.is_sparse or spectrum.eigenvalues.size < spectrum.n:
+        return False
+    target, gain = record.apply(np.array([-2.0, 0.0, 3.0]), 0.0, 1.0)
+    wanted = [4.0, 0.0, 9.0], [-2.0, 0.0, 3.0]
+    return np.array_equal([target, gain], wanted)
 
 
 def rounding_of_eigenvalues(norm: float, n: int) -> float:
