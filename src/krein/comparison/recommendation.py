@@ -13,13 +13,17 @@ What is decided here is a record (`Recommendation`); `sentences` makes words of 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, Protocol
 
 from krein.arrays import Array
+from krein.comparison.columns import Column
+from krein.comparison.contender import Contender
 from krein.comparison.contenders import CONTENDERS, TASKS
+from krein.comparison.problem import Problem
 from krein.comparison.significance import beats, holm
+from krein.selection.folds import Fold
 from krein.verdicts import sentences
 from krein.verdicts.reasons import (
     LEVEL,
@@ -181,7 +185,50 @@ def choose(
     return min(better, key=lambda m: order[m], default=default)
 
 
-def choose_contender(comparison: Any) -> tuple[str, Why]:
+class _Scored(Protocol):
+    """What a recommendation is made of: scores of contenders on the same splits.
+
+    `Comparison` is one; its docstrings say what each of these is.
+    """
+
+    @property
+    def task(self) -> str: ...
+    @property
+    def problem(self) -> Problem: ...
+    @property
+    def splits(self) -> Sequence[Fold]: ...
+    @property
+    def registry(self) -> Mapping[str, Contender]: ...
+    @property
+    def ranking(self) -> list[str]: ...
+    @property
+    def best(self) -> str: ...
+    @property
+    def deciding(self) -> Column: ...
+    @property
+    def levels(self) -> list[tuple[str, float]]: ...
+    @property
+    def of_hits(self) -> bool: ...
+    @property
+    def indefinite(self) -> bool: ...
+    @property
+    def test_share(self) -> float: ...
+    @property
+    def can_differ(self) -> bool: ...
+    @property
+    def chosen(self) -> tuple[str, Why]: ...
+    @property
+    def p_values(self) -> dict[str, float]: ...
+    def scores(self, method: str) -> Array: ...
+    def mean(self, method: str) -> float: ...
+    def shown(self, method: str) -> str: ...
+    def shown_value(self, method: str) -> float: ...
+    def p_value(self, a: str, b: str) -> float: ...
+    def adjusted_p_value(self, a: str, b: str) -> float: ...
+    def p_value_against_free(self, method: str) -> float | None: ...
+
+
+def choose_contender(comparison: _Scored) -> tuple[str, Why]:
     """Return the contender to recommend, and the rule that chose it.
 
     What a test tells from the choice, and is higher, is taken instead.
@@ -205,7 +252,7 @@ def choose_contender(comparison: Any) -> tuple[str, Why]:
     return chosen, Why.SIMPLEST if default is None else Why.BEATS_DEFAULT
 
 
-def pairs_to_test(comparison: Any, chosen: str) -> list[tuple[str, str]]:
+def pairs_to_test(comparison: _Scored, chosen: str) -> list[tuple[str, str]]:
     """Pairs of contenders that a comparison makes statements about.
 
     All others against the recommended one; and the raw similarity against the same
@@ -221,7 +268,7 @@ def pairs_to_test(comparison: Any, chosen: str) -> list[tuple[str, str]]:
 # -------------------------------------------------------------------------- the reasons
 
 
-def recommend(comparison: Any) -> Recommendation:
+def recommend(comparison: _Scored) -> Recommendation:
     """Say which contender to use, and give the reasons as records.
 
     Parameters
@@ -250,7 +297,7 @@ def recommend(comparison: Any) -> Recommendation:
     return Recommendation(chosen, verdict, equals, kept, comparison.task)
 
 
-def _baseline(comparison: Any, chosen: str) -> Baseline:
+def _baseline(comparison: _Scored, chosen: str) -> Baseline:
     """The best answer that costs nothing, and whether the contender is better."""
     sign = comparison.deciding.sign
     name, free = max(comparison.levels, key=lambda level: sign * level[1])
@@ -258,7 +305,7 @@ def _baseline(comparison: Any, chosen: str) -> Baseline:
 
 
 def _verdict(
-    comparison: Any, chosen: str, equals: tuple[str, ...], baseline: Baseline
+    comparison: _Scored, chosen: str, equals: tuple[str, ...], baseline: Baseline
 ) -> Verdict:
     """Return what the scores say about the recommended contender."""
     if comparison.mean(chosen) <= comparison.deciding.sign * baseline.mean + 1e-12:
@@ -276,7 +323,7 @@ def _verdict(
     return Verdict.NOT_TOLD_APART
 
 
-def _differ(comparison: Any, chosen: str) -> bool:
+def _differ(comparison: _Scored, chosen: str) -> bool:
     """Whether a contender is further away than a standard error."""
     mine = comparison.scores(chosen)
     share = comparison.test_share
@@ -284,7 +331,7 @@ def _differ(comparison: Any, chosen: str) -> bool:
     return any(beats(mine, s, share) or beats(s, mine, share) for s in others)
 
 
-def _higher(comparison: Any, chosen: str) -> Higher | None:
+def _higher(comparison: _Scored, chosen: str) -> Higher | None:
     """The contenders of a higher score, as it is shown."""
     mine = comparison.shown(chosen)
     ahead = comparison.ranking[: comparison.ranking.index(chosen)]
@@ -296,7 +343,7 @@ def _higher(comparison: Any, chosen: str) -> Higher | None:
     return Higher(highest, mean, comparison.p_values[highest], len(ahead))
 
 
-def _spectrum_fix(comparison: Any, verdict: Verdict) -> SpectrumFix | None:
+def _spectrum_fix(comparison: _Scored, verdict: Verdict) -> SpectrumFix | None:
     """Whether it matters how negative eigenvalues are treated.
 
     The raw similarity is compared with the same machine on the clipped and on the

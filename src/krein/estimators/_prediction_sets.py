@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Protocol, cast
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from krein.arrays import Array
 from krein.declarations import available_when
 from krein.selection.calibration import threshold, thresholds
 
@@ -15,15 +16,21 @@ def _has_sets(model: Any) -> bool:
     if getattr(model, "probability", False) or getattr(model, "_makes_sets", False):
         return True
     name = type(model).__name__
-    instead = (
-        f"{name}(probability=True)"
-        if hasattr(model, "probability")
-        else ("SpectrumSVCCV, or SpectrumSVC(probability=True)")
-    )
+    instead = "SpectrumSVCCV, or SpectrumSVC(probability=True)"
+    if hasattr(model, "probability"):
+        instead = f"{name}(probability=True)"
     raise AttributeError(
         f"this {name} keeps no out-of-fold probabilities, which predict_set needs: fit "
         f"{instead} instead"
     )
+
+
+class _ProbabilisticClassifier(Protocol):
+    """What the mixin uses of the classifier that it is part of."""
+
+    classes_: np.ndarray
+
+    def predict_proba(self, X: Any) -> Array: ...
 
 
 class PredictionSets:
@@ -78,12 +85,12 @@ class PredictionSets:
             )
         if min_size not in (0, 1):
             raise ValueError(f"min_size must be 0 or 1, got {min_size!r}")
-        model: Any = self
-        least: Any = threshold(table, coverage)
-        if by_class:
-            least = thresholds(table, model.classes_.size, coverage)
+        model = cast(_ProbabilisticClassifier, self)
         proba = model.predict_proba(X)
-        sets = proba >= least
+        if by_class:
+            sets = proba >= thresholds(table, model.classes_.size, coverage)
+        else:
+            sets = proba >= threshold(table, coverage)
         if min_size:
             empty = ~sets.any(axis=1)
             sets[empty, proba[empty].argmax(axis=1)] = True

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import copy
 from numbers import Integral, Real
-from typing import Any, Self
+from typing import Any, Protocol, Self, cast
 
 import numpy as np
 import scipy.linalg
@@ -25,6 +25,15 @@ from krein.sklearn_internals import num_samples
 _DEPENDENT = 1e-10
 _COPY = 1e-13  # relative difference of rows that is rounding
 _TINY = float(np.finfo(float).tiny)
+
+
+class _LinearModel(Protocol):
+    """What the mixin uses of the kernel model that it is part of."""
+
+    @property
+    def _approximation(self) -> Any: ...
+    def _no_expansion(self) -> str | None: ...
+    def _refuse_diverged(self) -> None: ...
 
 
 class Sparsifiable:
@@ -98,7 +107,7 @@ class Sparsifiable:
         return sparse
 
     def _check_linear(self) -> None:
-        model: Any = self
+        model = cast(_LinearModel, self)
         model._refuse_diverged()
         reason = model._no_expansion()
         if reason is None and model._approximation is not None:

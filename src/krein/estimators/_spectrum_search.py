@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import KW_ONLY, replace
 from functools import partial
 from numbers import Integral
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Protocol, cast
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from krein.arrays import Array, as_square
 from krein.declarations import RESULTS, Fitted, declares_parameters
+from krein.result import Result
 from krein.selection.folds import Fold
 from krein.selection.scores import SEARCHED, cv_results, store_results
 from krein.selection.search import CS, FoldValues, check_grid, defined_folds, search
@@ -34,6 +35,7 @@ from krein.similarity.conversions import Conversion, refuse_no_distances
 from krein.similarity.matrix import Matrix, Similarities
 from krein.spectrum.decomposition import Spectrum
 from krein.spectrum.fixed_kernel import FixedKernel
+from krein.spectrum.fixes import Fix
 from krein.training import FittedRows, Training
 from krein.validation import check_similarity, warn_if_distances
 from krein.words import warn_user
@@ -55,6 +57,20 @@ SPECTRUM_SEARCHED = Fitted.state(
     Fitted("duality_gap_", "numbers", "r"),
     Fitted("conversion_", "anything", needed=_of_distances),
 )
+
+
+class _KernelModel(Protocol):
+    """What the mixin uses of the kernel model that it is part of."""
+
+    Cs: Any
+    members_: list[dict[str, Any]]
+    duality_gap_: Array
+    n_iter_: Array
+
+    @property
+    def _precomputed(self) -> bool: ...
+    def _store(self, fitted: FittedRows, training: Training) -> None: ...
+    def _complaints(self, results: list[Result]) -> Iterable[str]: ...
 
 
 @declares_parameters
@@ -82,7 +98,7 @@ class SpectrumSearch:
 
     def _check_items(self, X: Any, *, reset: bool) -> Any:
         """Validate items, or a matrix of what `kind` says."""
-        model: Any = self
+        model = cast(_KernelModel, self)
         if reset and self.kind == "distance" and model._precomputed:
             X = as_square(X)
         items = super()._check_items(X, reset=reset)  # type: ignore[misc]
@@ -186,8 +202,8 @@ class SpectrumSearch:
 
         The score is minus infinity where there was no need of a screen.
         """
-        model: Any = self
-        Cs = check_grid(CS if model.Cs is None else model.Cs, "Cs")
+        Cs = cast(_KernelModel, self).Cs
+        Cs = check_grid(CS if Cs is None else Cs, "Cs")
         settings = all_settings(spectrum, self._searched_fixes(), Cs)
         if not screened:
             return settings, -np.inf
@@ -238,30 +254,33 @@ class SpectrumSearch:
         scores: Array,
     ) -> np.ndarray:
         """Fit the best settings on all data, keep their mean; return which they are."""
-        model: Any = self
         kernels = Kernels(training, spectrum)
-        sizes = {m: kernels.size(m) for m in dict.fromkeys(m for m, _ in settings)}
-        grid = [
-            {"method": named(m), **self._machine(C / sizes[m], target, training.weight)}
-            for m, C in settings
-        ]
+        sizes: dict[Fix, float] = {}
+        grid = []
+        for method, C in settings:
+            if method not in sizes:
+                sizes[method] = kernels.size(method)
+            machine = self._machine(C / sizes[method], target, training.weight)
+            grid.append({"method": named(method), **machine})
         table = cv_results(grid, defined_folds(scores))
         table["relative_C"] = np.array([C for _, C in settings])
-        average = model.combine == "average"
+        average = self.combine == "average"
         best = near_best(settings, table["rank_test_score"], average)
         fit = partial(self._rows, training, target)
         found = members(fit, grid, settings, best, kernels)
+        model = cast(_KernelModel, self)
         model._store(mean_rows([rows for _, rows in found]), training)
         model.members_ = [member for member, _ in found]
         weight = np.zeros(len(grid))
         weight[best] = 1.0 / best.size
-        store_results(model, {**table, "weight": weight}, int(best[0]))
-        results = [one["results"] for one in model.members_]
-        gaps = [[result.certificate.value for result in rows] for rows in results]
-        steps = [[result.n_iter for result in rows] for rows in results]
+        store_results(self, {**table, "weight": weight}, int(best[0]))
+        of_members = [member["results"] for member in model.members_]
+        gaps = [[result.certificate.value for result in rows] for rows in of_members]
+        steps = [[result.n_iter for result in rows] for rows in of_members]
         model.duality_gap_ = np.max(gaps, axis=0)
         model.n_iter_ = np.max(steps, axis=0)
         if len(found) > 1:
-            for message in model._complaints([r for rows in results for r in rows]):
+            results = [result for rows in of_members for result in rows]
+            for message in model._complaints(results):
                 warn_user(message, ConvergenceWarning)
         return best

@@ -7,9 +7,10 @@ from collections.abc import Callable
 from dataclasses import KW_ONLY
 from functools import partial
 from itertools import product
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, cast
 
 import numpy as np
+from sklearn.base import BaseEstimator
 from sklearn.metrics import log_loss
 from sklearn.utils.validation import check_is_fitted
 
@@ -91,19 +92,18 @@ class Searched:
         Of candidates with the same mean score (up to `rtol`) the one that `first` puts
         first is taken.
         """
-        own: Any = self
-        params = own.get_params(deep=False)
+        own = cast(BaseEstimator, self).get_params(deep=False)
         known = self._model().get_params(deep=False)
-        model = self._model(**{k: v for k, v in params.items() if k in known})
+        model = self._model(**{name: own[name] for name in known if name in own})
         grid = self._candidates(model.grid(training, target))
-        folds = cv_folds(own, training, target, groups)
+        folds = cv_folds(self, training, target, groups)
         ask = partial(held_out, model, grid, training, target)
         values = search(ask, folds, n_jobs=self.n_jobs, prefer=prefer)
         scores = values.scores(self._score(target, training.weight))
         height = float(np.nanmax(np.abs(scores), initial=0.0))
         best = best_candidates(scores, 1e-12 + rtol * height)
         chosen = best[0] if first is None else min(best, key=lambda i: first(grid[i]))
-        store_results(own, cv_results(grid, scores), int(chosen))
+        store_results(self, cv_results(grid, scores), int(chosen))
         return model.candidate(grid[chosen])
 
     def _candidates(self, grid: list[Candidate]) -> list[Candidate]:
