@@ -108,3 +108,25 @@ def test_public_functions_name_their_parameters():
         )
     }
     assert hidden == FORWARDING
+
+
+def test_no_sentence_of_ours_is_taken_apart():
+    """Verdicts and findings are records: who shows them reads fields, not prose."""
+    parser = SOURCE / "cli" / "__init__.py"  # reads messages of argparse
+    for room in ("comparison", "verdicts", "diagnostics", "report", "cli"):
+        for path in (SOURCE / room).glob("*.py"):
+            if path != parser:
+                assert "re" not in set(imported(path)), path.name
+
+
+def test_constants_stand_one_a_line():
+    """`A, B, C = 1, 2, 3` above a module says of none what it is."""
+    several = {
+        f"{path.name}:{node.lineno}"
+        for path in MODULES.values()
+        for node in ast.parse(path.read_text()).body
+        if isinstance(node, ast.Assign)
+        and isinstance(node.targets[0], ast.Tuple)
+        and isinstance(node.value, ast.Tuple)
+    }
+    assert not several

@@ -267,7 +267,8 @@ class BalancedBox:
         return lower + 0.5 * (upper - lower)
 
 
-_JUMPS, _CLIMBS = 12, 100
+_JUMPS = 12  # rounds in which all wrong variables change sides at once
+_CLIMBS = 100  # rounds in which one more blocks the way
 _ROWS = 256  # of H that are copied at once
 _FEW = 1 / 16  # share of a factor's variables that may change before there is another
 

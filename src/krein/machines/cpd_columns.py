@@ -25,9 +25,8 @@ from sklearn.exceptions import ConvergenceWarning
 from krein.arrays import Array, product_and_error, rounding_of_sums
 from krein.similarity.matrix import Similarities
 
-# From this many samples on conjugate gradients are tried first. A factor of m samples
-# takes as long as m / _WORTH of their steps.
-_MANY, _WORTH = 700, 64
+_MANY = 700  # samples, from which on conjugate gradients are tried first
+_WORTH = 64  # a factor of m samples takes as long as m / _WORTH of their steps
 _COLUMNS = 100  # of the preconditioner
 _BLOCK = 32  # columns that stay in the cache until they are summed
 _ROWS = 128  # of a triangle that are scaled at once

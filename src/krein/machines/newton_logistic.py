@@ -28,9 +28,10 @@ from krein.result import Result
 
 _DAMPING = (1.0, 0.5, 0.2, 0.05, 0.01, 0.001, 0.0)
 _ARMIJO = 1e-4
-# Dense systems of up to this many samples are factored where conjugate gradients take
-# more steps than this share of them: on badly scaled kernels they take all.
-_FACTORED, _FEW = 1000, 6
+# Dense systems are factored where conjugate gradients take many steps: on badly scaled
+# kernels they take one per sample.
+_FACTORED = 1000  # samples, up to which a system is factored
+_FEW = 6  # it is where a sixth as many steps as samples are not enough
 _HALF = 0.5  # of the least residual: a step that closes less is no clear progress
 _SINGULAR = 1e8  # a step so much longer than the defect is no step
 
