@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -60,11 +61,6 @@ def _penalty_grid(K: Array) -> list[dict[str, Any]]:
 
 
 _NYSTROEM = KreinNystroem(LANDMARKS, random_state=0)
-
-
-def _rough_landmarks(**chosen: Any) -> Any:
-    """Return flip on landmarks, for ranking candidates only."""
-    return rough_landmarks(_NYSTROEM, **chosen)
 
 
 def _kernel_ridge(**chosen: Any) -> Any:
@@ -231,7 +227,7 @@ _CLASSIFICATION = (
         estimator="SpectrumSVC",
         params={"method": "flip", "approximation": _NYSTROEM},
         grid=landmark_grid,
-        rough=_rough_landmarks,
+        rough=partial(rough_landmarks, _NYSTROEM),
         offered=Offered.MANY_ITEMS,
     ),
     Contender(

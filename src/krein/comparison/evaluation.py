@@ -81,7 +81,9 @@ def fit_method(
     y = problem.labels
     rows = problem.everything
     method = task.methods[name]
-    folds = problem.inner_folds(rows, seed) if params is None or method.searches else []
+    folds: Sequence[Fold] = []
+    if params is None or method.searches:
+        folds = problem.inner_folds(rows, seed)
     if params is None and not method.searches:
         params = _best_params(problem, method, folds, scoring or task.scorings[0])
     model = method.build(params)
@@ -165,7 +167,9 @@ class ContenderSearch:
     def best(self) -> int:
         """The candidate of the best mean score; the first of equals."""
         scores = self.found.scores(lambda values, test: self._score(test, values))
-        return int(best_candidates(scores)[0]) if not np.isnan(scores).all() else 0
+        if np.isnan(scores).all():
+            return 0
+        return int(best_candidates(scores)[0])
 
     @contextmanager
     def noting_failure(self) -> Iterator[None]:
@@ -181,36 +185,44 @@ class ContenderSearch:
             if self.method.grid is not None:
                 self.grid = self.method.grid(K)
             elif hasattr(self.model, "grid") and not self.method.searches:
-                some = self.method.sampled(self.target)
-                part = training if some is None else training.subset(some)
-                target = self.target if some is None else self.target.subset(some)
+                part = training
+                target = self.target
+                some = self.method.sampled(target)
+                if some is not None:
+                    part = training.subset(some)
+                    target = target.subset(some)
                 self.grid = self.model.grid(part, target)
             if self._tries_pairs(K):
-                self.grid = [
-                    {**candidate, "multi_class": kind}
-                    for kind in ("ovr", "ovo")
-                    for candidate in self.grid
-                ]
+                one_against_rest = [{**c, "multi_class": "ovr"} for c in self.grid]
+                in_pairs = [{**c, "multi_class": "ovo"} for c in self.grid]
+                self.grid = one_against_rest + in_pairs
 
     def _tries_pairs(self, K: Any) -> bool:
         """Whether machines for pairs of classes are candidates too.
 
         They have no probabilities, and their kernels are formed.
         """
-        classes = self.target.n if isinstance(self.target, Classes) else 0
-        formed = not scipy.sparse.issparse(K) and self.scoring != "neg_log_loss"
-        return self.method.pairs and formed and 2 < classes <= _MOST_IN_PAIRS
+        if not self.method.pairs or not isinstance(self.target, Classes):
+            return False
+        if scipy.sparse.issparse(K) or self.scoring == "neg_log_loss":
+            return False
+        return 2 < self.target.n <= _MOST_IN_PAIRS
 
-    def ask(self, K: Any, training: Training, train: Any, test: Any) -> list[Any]:
+    def ask(
+        self, K: Any, training: Training, train: np.ndarray, test: np.ndarray
+    ) -> list[Array | None]:
         """Values of all candidates on a fold; a failure ends the method."""
-        # Values of a single candidate calibrate the probabilities of classes.
-        if self.error or self.method.searches or len(self.grid) < 2 - self.of_classes:
+        if self.error or self.method.searches or not self.grid:
+            return []
+        # A single candidate is not ranked; of classes it calibrates probabilities.
+        if len(self.grid) == 1 and not self.of_classes:
             return []
         say(f"{self.method.title}, inner fold {len(self.values) + 1}")
         start = alone_clock()
         values = []
         some = self.method.sampled(self.target.subset(train))
-        train = train if some is None else train[some]
+        if some is not None:
+            train = train[some]
         with self.noting_failure():
             if self.by_rows:
                 target = self.target
@@ -220,10 +232,14 @@ class ContenderSearch:
         self.seconds += alone_clock() - start
         return values
 
-    def _by_fit(self, candidate: dict[str, Any], K: Any, train: Any, test: Any) -> Any:
+    def _by_fit(
+        self, candidate: dict[str, Any], K: Any, train: np.ndarray, test: np.ndarray
+    ) -> Array:
         """Decision values of a model that is fitted as anybody fits it."""
-        rough = self.method.rough
-        model = self.method.build(candidate) if rough is None else rough(**candidate)
+        if self.method.rough is None:
+            model = self.method.build(candidate)
+        else:
+            model = self.method.rough(**candidate)
         part = K[np.ix_(train, train)]
         new = K[np.ix_(test, train)]
         if scipy.sparse.issparse(K):

@@ -51,6 +51,6 @@ def landmark_grid(K: Array) -> list[dict[str, Any]]:
     return SpectrumSVC("flip").grid(part, no_target)
 
 
-def rough_landmarks(approximation: Any, **chosen: Any) -> SpectrumSVC:
+def rough_landmarks(approximation: Any, C: float) -> SpectrumSVC:
     """Return flip on landmarks, for ranking candidates only."""
-    return SpectrumSVC("flip", approximation=approximation, tol=_ROUGH_GAP, **chosen)
+    return SpectrumSVC("flip", approximation=approximation, tol=_ROUGH_GAP, C=C)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -159,8 +160,9 @@ class KnownItems:
 def make_problem(
     X: Any,
     y: Any,
+    *,
     kernel: Any = "precomputed",
-    kernel_params: dict | None = None,
+    kernel_params: Mapping[str, Any] | None = None,
     groups: Any = None,
     symmetrize: bool = False,
     conversion: Any = None,
@@ -173,11 +175,16 @@ def make_problem(
         validation.refuse_odd_arrays(X)
     n = num_samples(X)
     classes, target = _targets(X, y, n, task)
-    about: dict[str, Any] = {"target": target, "classes": classes}
-    about["labels_matched"] = validation.have_same_names(X, y)
-    about["groups"] = groups = None if groups is None else column_or_1d(groups)
-    if groups is not None and groups.size != n:
-        raise ValueError(f"groups has {groups.size} entries for {n} items")
+    if groups is not None:
+        groups = column_or_1d(groups)
+        if groups.size != n:
+            raise ValueError(f"groups has {groups.size} entries for {n} items")
+    about: dict[str, Any] = {
+        "target": target,
+        "classes": classes,
+        "labels_matched": validation.have_same_names(X, y),
+        "groups": groups,
+    }
     if precomputed:
         return _on_matrix(X, symmetrize, conversion, about)
     if conversion is not None:

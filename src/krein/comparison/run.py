@@ -7,6 +7,7 @@ the similarity often decides more than what is done about its spectrum.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -119,12 +120,15 @@ def compare(
     """
     if kind == "distance":
         X = as_square(X)
-    data: dict[str, Any] = {
-        "groups": groups,
-        "symmetrize": symmetrize,
-        "conversion": _conversion_of(kind, conversion, kernel),
-        "task": "regression" if is_continuous(y) else "classification",
-    }
+    problem_of = partial(
+        make_problem,
+        X,
+        y,
+        groups=groups,
+        symmetrize=symmetrize,
+        conversion=_conversion_of(kind, conversion, kernel),
+        task="regression" if is_continuous(y) else "classification",
+    )
 
     def run(problem: Problem) -> Comparison:
         return compare_problem(
@@ -138,13 +142,13 @@ def compare(
             random_state=random_state,
         )
 
-    if not isinstance(kernel, list | tuple) and (
-        kernel_params is None or isinstance(kernel_params, Mapping)
-    ):
-        return run(make_problem(X, y, kernel, kernel_params, **data))  # type: ignore[arg-type]
-    kernels = _all_kernels(kernel, kernel_params)
+    if not isinstance(kernel, list | tuple):
+        if kernel_params is None or isinstance(kernel_params, Mapping):
+            return run(problem_of(kernel=kernel, kernel_params=kernel_params))
+    problems = {}
     with shared_work():  # one distance may serve several kernels
-        problems = {name: make_problem(X, y, k, **data) for name, k in kernels.items()}
+        for name, one in _all_kernels(kernel, kernel_params).items():
+            problems[name] = problem_of(kernel=one)
     return KernelComparison({name: run(problem) for name, problem in problems.items()})
 
 
@@ -242,16 +246,16 @@ def _run(
     Those of an earlier run are taken from the cache, where there is one.
     """
     pairs = [(s, method) for s in range(len(splits)) for method in methods]
+    kept = None if cache is None else _Cache(cache, problem, scoring, splits)
     found: dict[tuple[int, str], dict[str, Any]] = {}
-    if cache is not None:
-        store = RecordStore(cache)
-        data = _fingerprint(problem, scoring)
-        keys = {(s, m.name): fingerprint(data, m, *splits[s]) for s, m in pairs}
-        kept = {at: store.read(f"{at[1]}-{key}", key) for at, key in keys.items()}
-        found = {at: record for at, record in kept.items() if record is not None}
     # One split is one task: its eigendecompositions serve all of its methods.
-    left = dict.fromkeys(s for s, m in pairs if (s, m.name) not in found)
-    missing = {s: [m for m in methods if (s, m.name) not in found] for s in left}
+    missing: dict[int, list[Contender]] = {}
+    for s, method in pairs:
+        record = None if kept is None else kept.read(s, method)
+        if record is None:
+            missing.setdefault(s, []).append(method)
+        else:
+            found[s, method.name] = record
     limit = threads_of_job(n_jobs, problem.codes.size)
     tasks = (
         joblib.delayed(in_job)(limit, evaluate_split, problem, some, splits[s], scoring)
@@ -261,12 +265,35 @@ def _run(
     for (s, some), records in zip(missing.items(), parallel(tasks), strict=True):
         for method, record in zip(some, records, strict=True):
             found[s, method.name] = record
-            if cache is not None:
-                key = keys[s, method.name]
-                store.write(f"{method.name}-{key}", key, record)
+            if kept is not None:
+                kept.write(s, method, record)
         if progress is not None:
             progress(len(found), len(pairs), f"{s + 1} of {len(splits)} splits done")
-    return [{**found[s, m.name], "split": s} for s, m in pairs]
+    return [{**found[s, method.name], "split": s} for s, method in pairs]
+
+
+class _Cache:
+    """Records of earlier runs, by a fingerprint of all that they are computed from."""
+
+    def __init__(
+        self, folder: str | Path, problem: Problem, scoring: str, splits: Sequence[Fold]
+    ) -> None:
+        self.store = RecordStore(folder)
+        self.data = _fingerprint(problem, scoring)
+        self.splits = splits
+
+    def _key(self, split: int, method: Contender) -> str:
+        return fingerprint(self.data, method, *self.splits[split])
+
+    def read(self, split: int, method: Contender) -> dict[str, Any] | None:
+        """Return the record of a method on a split, None where there is none."""
+        key = self._key(split, method)
+        return self.store.read(f"{method.name}-{key}", key)
+
+    def write(self, split: int, method: Contender, record: dict[str, Any]) -> None:
+        """Keep a record."""
+        key = self._key(split, method)
+        self.store.write(f"{method.name}-{key}", key, record)
 
 
 def _fingerprint(problem: Problem, scoring: str) -> str:
