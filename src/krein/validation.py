@@ -221,20 +221,26 @@ def check_symmetric(
     largest = float(max(K.max(), -K.min()))
     worst = asymmetry(K)
     if worst > rtol * largest:
-        mean = "pass symmetrize=True (--symmetrize) to use their mean, (K + K.T) / 2"
-        if not option:
-            mean = f"pass their mean, ({name} + {name}.T) / 2"
-        if empty := empty_half(K):
-            mean = (
+        empty = empty_half(K)
+        if empty and option:
+            repair = (
                 f"the {empty} half is zero; symmetrize=True (--symmetrize) mirrors it"
-                if option
-                else f"the {empty} half is zero; pass ({name} + {name}.T) / 2 of a "
-                "full matrix, or mirror the other half"
             )
+        elif empty:
+            repair = (
+                f"the {empty} half is zero; pass ({name} + {name}.T) / 2 of a full "
+                "matrix, or mirror the other half"
+            )
+        elif option:
+            repair = (
+                "pass symmetrize=True (--symmetrize) to use their mean, (K + K.T) / 2"
+            )
+        else:
+            repair = f"pass their mean, ({name} + {name}.T) / 2"
         raise ValueError(
             f"{name} is not symmetric: the two directions of a pair differ by up to "
             f"{worst:.3g}, with entries up to {largest:.3g}. If both directions "
-            f"measure the same thing, {mean}"
+            f"measure the same thing, {repair}"
         )
     return worst / largest if largest else 0.0
 

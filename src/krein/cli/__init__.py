@@ -237,7 +237,7 @@ def parse(argv: Sequence[str]) -> Options:
     return Options(**vars(args))
 
 
-def repeated(args: Any, *more: str, skip: Sequence[str] = ()) -> str:
+def repeated(args: Options, *more: str, skip: Sequence[str] = ()) -> str:
     """Return the shared options (and `more`) as they have to be typed again."""
     words: list[str] = []
     groups = declared_options()["group"]

@@ -19,9 +19,11 @@ from krein.cli.console import (
     print_table,
 )
 from krein.cli.saving import save_fitted
+from krein.comparison.comparison import Comparison
 from krein.comparison.contenders import TASKS
 from krein.comparison.kernel_comparison import KernelComparison
 from krein.comparison.problem import Problem
+from krein.comparison.recommendation import Recommendation
 from krein.comparison.run import compare_problem
 from krein.diagnostics.diagnosis import find_in
 from krein.items import called
@@ -86,7 +88,7 @@ def _compare_all(args: Options) -> tuple[KernelComparison, Inputs]:
     return KernelComparison(found), read
 
 
-def _compare(problem: Problem, methods: Any, args: Any) -> Any:
+def _compare(problem: Problem, methods: list[str] | None, args: Options) -> Comparison:
     label = f"comparing {problem.codes.size} items"
     with progress_bar(label, show=not args.quiet) as advance:
         return compare_problem(
@@ -108,20 +110,23 @@ def _worth_telling(findings: list[dict], args: Options) -> list[dict]:
     return [f for f in findings if f["severity"] != "note" and f["key"] not in quiet]
 
 
-def _account(several: Any, comparison: Any, args: Options) -> dict[str, Any]:
+def _account(
+    several: KernelComparison, comparison: Comparison, args: Options
+) -> dict[str, Any]:
     """What was found, as plain values."""
-    same = ("task", "scoring", "best", "by_items")
-    label = "{0}, {1}" if len(several.comparisons) > 1 else "{1}"
-    failed = {
-        label.format(kernel, method): why
-        for kernel, found in several.comparisons.items()
-        for method, why in found.failed.items()
-    }
+    failed = {}
+    for kernel, found in several.comparisons.items():
+        for method, why in found.failed.items():
+            one_kernel = len(several.comparisons) == 1
+            failed[method if one_kernel else f"{kernel}, {method}"] = why
     return {
         "file": args.file,
         "kernel": args.kernel,
         "kernels": several.ranking,
-        **{name: getattr(comparison, name) for name in same},
+        "task": comparison.task,
+        "scoring": comparison.scoring,
+        "best": comparison.best,
+        "by_items": comparison.by_items,
         "about_p": several.about_p,
         "about_best": several.about_best,
         "splits": len(comparison.splits),
@@ -132,7 +137,7 @@ def _account(several: Any, comparison: Any, args: Options) -> dict[str, Any]:
     }
 
 
-def _verdict(answer: Any, comparison: Any) -> dict[str, Any]:
+def _verdict(answer: Recommendation, comparison: Comparison) -> dict[str, Any]:
     """The recommendation as data, and in words with the names that options take."""
 
     def named(contender: str) -> str:

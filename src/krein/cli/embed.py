@@ -118,12 +118,12 @@ def _in_words(shares: np.ndarray) -> str:
 
 
 def _write_page(
-    path: Any,
+    path: Path,
     payload: dict,
     rows: list[dict],
     eigenvalues: np.ndarray,
     kind: str,
-    args: Any,
+    args: Options,
 ) -> None:
     shown = np.sort(np.random.default_rng(0).permutation(len(rows))[:_DRAWN])
     options = repeated(args, "components", "correction", "out", "html", "model")

@@ -244,7 +244,7 @@ def _other_columns(
     return [title for title in titles if title and title not in own]
 
 
-def _in_training_order(read: Any, expected: list[str] | None, args: Any) -> Any:
+def _in_training_order(read: Named, expected: list[str] | None, args: Options) -> Named:
     """Return the columns of the training items, found by name, in their order."""
     if expected is None or args.ignore_names:
         return read  # nothing to find them by; the model checks their number
@@ -300,7 +300,9 @@ def _answers(model: Any, arguments: dict[str, Any]) -> dict[str, list[Any]]:
     return {"label": [str(label) for label in predicted]}
 
 
-def _more_columns(model: Any, arguments: dict, args: Any) -> dict[str, list[Any]]:
+def _more_columns(
+    model: Any, arguments: dict[str, Any], args: Options
+) -> dict[str, list[Any]]:
     """What was asked for beside the answers."""
     columns: dict[str, list[Any]] = {}
     for option, (method, title) in _MORE.items():

@@ -281,7 +281,8 @@ def _check_matrix(K: Any) -> tuple[Array, int]:
     missing = np.isnan(K)
     K = np.where(missing, K.T, K) if missing.any() else K
     left = np.argwhere(np.isnan(K))
-    for i, j in left[:1]:
+    if left.size:
+        i, j = left[0]
         raise ValueError(
             f"K has {len(left)} missing entries without a mirror entry, the first at "
             f"row {i}, column {j}; measure them, or leave out the items"

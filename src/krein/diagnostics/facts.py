@@ -32,7 +32,8 @@ _BULK = 0.25  # share of negative eigenvalues from which on they may be noise
 _FEWEST_NEGATIVE = 8  # eigenvalues to which a semicircle is fitted
 _EDGE_WIDTH = 4.0  # of the fluctuation R n^-2/3 of the edge
 _EDGE_SLACK = 1.1  # times the fitted edge: the fit is not exact
-_HALVES = 5
+_HALVES = 5  # cuts into halves at random
+_LARGEST_HALF = 1000  # items
 _FEWEST_HALVED = 8  # items that can be cut into halves
 _REPEATED = 3.0  # times the agreement of halves by chance
 _REPEATED_AT_LEAST = 0.3  # agreement of halves, whatever chance is
@@ -154,8 +155,11 @@ def triangle_violations(D: Array, seed: int = 0) -> float:
     items = np.random.default_rng(seed).permutation(D.shape[0])[:_MAX_ITEMS]
     D = D[np.ix_(items, items)]
     n = items.size
-    slack = 1e-10 * float(D.max())
-    count = sum(int(np.sum(D > D[:, [k]] + D[[k], :] + slack)) for k in range(n))
+    slack = 1e-10 * float(D.max())  # for rounding
+    count = 0
+    for k in range(n):
+        way_over_k = D[:, [k]] + D[[k], :]
+        count += int(np.sum(way_over_k + slack < D))
     return count / max(n * (n - 1) * (n - 2), 1)
 
 
@@ -199,7 +203,9 @@ class NegativePart:
     @property
     def related(self) -> bool | None:
         """Whether the negative part knows the labels; None without labels."""
-        return None if self.label_p_value is None else self.label_p_value <= RELATED
+        if self.label_p_value is None:
+            return None
+        return self.label_p_value <= RELATED
 
 
 def examine_negative_part(
@@ -229,8 +235,9 @@ def semicircle(facts: SpectrumFacts) -> tuple[float | None, int]:
     """
     n = sum(facts.signature)
     negative = -facts.eigenvalues[facts.eigenvalues < 0]
-    few = facts.signature[1] < _BULK * n or negative.size < _FEWEST_NEGATIVE
-    if few or not facts.exact:
+    if not facts.exact or negative.size < _FEWEST_NEGATIVE:
+        return None, 0
+    if facts.signature[1] < _BULK * n:
         return None, 0
     edge = float(np.median(negative)) / _SEMICIRCLE_MEDIAN
     farthest = edge * (1.0 + _EDGE_WIDTH * n ** (-2 / 3)) * _EDGE_SLACK
@@ -242,16 +249,19 @@ def half_agreement(K: Array, rng: np.random.Generator) -> tuple[float, float]:
     n = K.shape[0]
     if n < _FEWEST_HALVED:
         return 0.0, 1.0
-    half = min(n // 2, 1000)
-    cosines = []
-    for _ in range(_HALVES):
+    half = min(n // 2, _LARGEST_HALF)
+    cosines = np.zeros(_HALVES)
+    for k in range(_HALVES):
         a, b = np.split(rng.permutation(n)[: 2 * half], 2)
-        (low_a, u_a), (low_b, u_b) = (_lowest(K[np.ix_(i, i)]) for i in (a, b))
+        lowest_a, u_a = _lowest(K[np.ix_(a, a)])
+        lowest_b, u_b = _lowest(K[np.ix_(b, b)])
         carried = K[np.ix_(b, a)] @ u_a
-        norm = float(np.linalg.norm(carried)) if max(low_a, low_b) < 0 else 0.0
-        cosines.append(abs(float(carried @ u_b)) / norm if norm else 0.0)
+        norm = float(np.linalg.norm(carried))
+        if lowest_a < 0.0 and lowest_b < 0.0 and norm > 0.0:
+            cosines[k] = abs(float(carried @ u_b)) / norm
     # Mean |cosine| of a random unit vector with a fixed one in `half` dimensions.
-    return float(np.mean(cosines)), float(np.sqrt(2.0 / (np.pi * half)))
+    by_chance = float(np.sqrt(2.0 / (np.pi * half)))
+    return float(cosines.mean()), by_chance
 
 
 def _lowest(A: Array) -> tuple[float, Array]:
@@ -273,11 +283,16 @@ def centred_indicators(y: np.ndarray) -> Array:
 
 
 def _over_orders(
-    statistics: Callable[[np.ndarray], Any], n: int, count: int, rng: Any
+    statistics: Callable[[np.ndarray], Any],
+    n: int,
+    count: int,
+    rng: np.random.Generator,
 ) -> Array:
     """Statistics of the labels as they are (row 0), and in random orders (the rest)."""
-    orders = [np.arange(n), *(rng.permutation(n) for _ in range(count))]
-    return np.array([np.atleast_1d(statistics(order)) for order in orders])
+    found = [np.atleast_1d(statistics(np.arange(n)))]
+    for _ in range(count):
+        found.append(np.atleast_1d(statistics(rng.permutation(n))))
+    return np.array(found)
 
 
 def _permutation_p_value(values: Array) -> float:
@@ -297,7 +312,9 @@ def _ranks(values: Array) -> Array:
     return np.sum(values >= least[:, None], axis=1)
 
 
-def label_alignment(facts: SpectrumFacts, y: np.ndarray, rng: Any) -> float:
+def label_alignment(
+    facts: SpectrumFacts, y: np.ndarray, rng: np.random.Generator
+) -> float:
     """Permutation p-value of the labels' energy in the negative eigenspace.
 
     The statistic is sum_i |l_i| |u_i' Z|^2 over negative eigenpairs, with Z the

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY, replace
 from functools import partial
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
@@ -32,12 +32,20 @@ from krein.training import Classes, FittedRows, Row, Training
 # A search forms no kernel of a similarity that stores fewer of its entries than this:
 # 52 classes of 1600 items take an eighth of the time, and are nearer to their optimum.
 _SPARSE = 0.02
-# LIBSVM's tolerance in a search, in units of the margin, and steps per sample: for the
-# C of one method, whose error it leaves as it is on 57 similarities, for many settings
-# of which several are averaged, and for those of a regression.
-_ONE = (1e-2, 30)
-_MANY = (1e-1, 1)
-REGRESSION = (1e-1, 3)
+
+
+class Loosely(NamedTuple):
+    """How well LIBSVM solves machines that are only ranked."""
+
+    tol: float  # units of the margin
+    steps: int  # per sample
+
+
+# For the C of one method, whose error it leaves as it is on 57 similarities.
+ONE_METHOD = Loosely(tol=1e-2, steps=30)
+# For many settings, of which several are averaged.
+MANY_SETTINGS = Loosely(tol=1e-1, steps=1)
+REGRESSION = Loosely(tol=1e-1, steps=3)
 
 
 def votes_in_pairs(model: Any, target: Classes) -> bool:
@@ -199,9 +207,9 @@ def svm_grid(trained: FixedKernel, weight: Array | None) -> list[dict[str, float
     return [{"C": C / unit} for C in CS]
 
 
-def loosely(n: int, limits: tuple[float, int] = _MANY) -> dict[str, Any]:
-    """Limits of LIBSVM for ranking settings only."""
-    return {"tol": limits[0], "max_iter": limits[1] * n}
+def loosely(n: int, limits: Loosely = MANY_SETTINGS) -> dict[str, Any]:
+    """Options of `svm_path` for n samples, for ranking settings only."""
+    return {"tol": limits.tol, "max_iter": limits.steps * n}
 
 
 def loose_machines(
@@ -249,7 +257,7 @@ def svm_candidates(
         unit = unit_of(trained, training.weight)
         V, b = loose_machines(  # type: ignore[assignment]
             trained.kernel() / unit, target, unit * ascending, training.weight, pairs,
-            loosely(training.size, _ONE),
+            loosely(training.size, ONE_METHOD),
         )  # fmt: skip
         raw = trained.to_raw(V.reshape(-1, V.shape[-1]).T) / unit
         coef = np.split(raw, len(ascending), axis=1)

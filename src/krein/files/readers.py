@@ -57,7 +57,9 @@ def _is_phylip(lines: list[str]) -> bool:
 
 def _read_vectors(path: Path, how: How) -> Named:
     read = tables.read_table(path, how, matrix=False)
-    for i, j in np.argwhere(~np.isfinite(read.data))[:1]:
+    gaps = np.argwhere(~np.isfinite(read.data))
+    if gaps.size:
+        i, j = gaps[0]
         row = sources.called(read.names, i)
         column = sources.called(read.columns, j)
         raise FormatError(path, f"row {row} has no number in column {column}")

@@ -153,8 +153,10 @@ def write_table(
     if rows:
         table = [[name, *values] for name, values in zip(rows, table, strict=True)]
     if titles:
-        # A title above the names says that the columns are other items.
-        corner = [] if not rows else [""] if titles == rows else ["name"]
+        corner = []
+        if rows:
+            # A title above the names says that the columns are other items.
+            corner = [""] if titles == rows else ["name"]
         table.insert(0, [*corner, *titles])
     write_rows(handle, table, delimiter, quote_numbers=True)
 

@@ -88,8 +88,9 @@ def _substitution_matrix(matrix: Any) -> tuple[Any, str]:
 def _check_one(letters: str, item: Any) -> str:
     """Return an upper-case sequence over `letters`, or name position and letter."""
     sequence = check_text(item).upper()
-    if unknown := set(sequence).difference(letters):
-        position = min(map(sequence.index, unknown))
+    unknown = set(sequence).difference(letters)
+    if unknown:
+        position = min(sequence.index(letter) for letter in unknown)
         raise ValueError(
             f"has the letter {item[position]!r} at position {position}; the "
             f"substitution matrix knows {letters}. Leave out gaps and stops"

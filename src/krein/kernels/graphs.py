@@ -36,8 +36,10 @@ def _as_graph(node_label: str | None, item: Any) -> LabelledGraph:
         edges = list(item.edges())
         labels = _attribute(item, node_label)
     elif isinstance(item, tuple | list) and len(item) in (2, 3):
-        nodes, edges, labels = (*item, None)[:3]
+        nodes = item[0]
         nodes = list(range(nodes)) if isinstance(nodes, int) else _plain(nodes)
+        edges = item[1]
+        labels = item[2] if len(item) == 3 else None
     else:
         raise TypeError(f"must be (nodes, edges, labels) or of networkx, got {item!r}")
     position = {node: k for k, node in enumerate(nodes)}
@@ -68,10 +70,13 @@ def _attribute_names(graph: Any) -> list[str]:
 
 def _warn_of_ignored(X: Any) -> None:
     """Say once which attributes of nodes are not looked at, and what to do."""
-    graphs = (item for item in X if hasattr(item, "adj"))
-    names = {name for graph in graphs for name in _attribute_names(graph)}
+    names: set[str] = set()
+    for item in X:
+        if hasattr(item, "adj"):  # networkx
+            names.update(_attribute_names(item))
     used = "label" if "label" in names else "degree"
-    if ignored := sorted(names - {"label"}):
+    ignored = sorted(names - {"label"})
+    if ignored:
         warn_user(
             f"nodes have the attributes {', '.join(ignored)}, which are ignored; nodes "
             f"are compared by their {used}. Choose one with node_label=NAME, or "
@@ -122,11 +127,11 @@ def _subtree_counts(graphs: list[LabelledGraph], n_iter: int) -> scipy.sparse.cs
         current = [codes.setdefault((0, c), len(codes)) for c in graph.labels]
         columns += current
         for depth in range(1, n_iter + 1):
-            signatures = [
-                (depth, own, *sorted(current[k] for k in others))
-                for own, others in zip(current, graph.neighbours, strict=True)
-            ]
-            current = [codes.setdefault(word, len(codes)) for word in signatures]
+            following = []
+            for own, others in zip(current, graph.neighbours, strict=True):
+                signature = (depth, own, *sorted(current[k] for k in others))
+                following.append(codes.setdefault(signature, len(codes)))
+            current = following
             columns += current
     sizes = [(n_iter + 1) * len(graph.labels) for graph in graphs]
     rows = np.repeat(np.arange(len(graphs)), sizes)

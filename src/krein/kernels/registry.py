@@ -95,9 +95,11 @@ class KernelFacts:
         if not callable(self.function):
             raise TypeError(f"function must be a callable, got {self.function!r}")
         for what, known in (("input", INPUTS), ("definiteness", DEFINITENESS)):
-            if (given := getattr(self, what)) not in known:
-                words = ", ".join(known)
-                raise ValueError(f"{what} must be one of {words}, got {given!r}")
+            given = getattr(self, what)
+            if given not in known:
+                raise ValueError(
+                    f"{what} must be one of {', '.join(known)}, got {given!r}"
+                )
 
     @property
     def parameters(self) -> dict[str, Any]:

@@ -246,13 +246,19 @@ def _repeated_folds(
     n_folds = min(n_folds, *sizes) if cv is None else n_folds
     most = max(sizes) if groups is None else np.unique(unit).size
     if not 2 <= n_folds <= most:
-        of = "items of a class" if len(sizes) > 1 else "items"
-        of = of if groups is None else "groups"
-        raise ValueError(f"cv (--folds) must be from 2 to {most} ({of}), got {n_folds}")
-    seeds = range(seed, seed + repeats)
-    return [
-        split for s in seeds for split in shuffled_folds(target, n_folds, s, groups)
-    ]
+        if groups is not None:
+            what = "groups"
+        elif len(sizes) > 1:
+            what = "items of a class"
+        else:
+            what = "items"
+        raise ValueError(
+            f"cv (--folds) must be from 2 to {most} ({what}), got {n_folds}"
+        )
+    splits: list[Fold] = []
+    for repeat in range(repeats):
+        splits += shuffled_folds(target, n_folds, seed + repeat, groups)
+    return splits
 
 
 def shuffled_folds(

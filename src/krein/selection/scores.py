@@ -295,6 +295,6 @@ def split_scores(model: Any) -> Array:
     """Scores (n_candidates, n_folds) from the table of a search."""
     table = model.cv_results_
     columns: list[Array] = []
-    while (name := _SPLIT.format(len(columns))) in table:
-        columns.append(table[name])
+    while _SPLIT.format(len(columns)) in table:
+        columns.append(table[_SPLIT.format(len(columns))])
     return np.column_stack(columns)

@@ -200,18 +200,16 @@ class Similarities(Matrix):
     @property
     def vectors(self) -> Array | None:
         """The items when they are rows of numbers, else None."""
-        rows = self.kernel is not None and isinstance(self.items, np.ndarray)
-        return self.items if rows and self.items.ndim == 2 else None
+        if self.kernel is None or not isinstance(self.items, np.ndarray):
+            return None
+        return self.items if self.items.ndim == 2 else None
 
     def block(self, rows: Any, columns: Any) -> Array:
         """Similarities of the items `rows` to the items `columns` (new array)."""
+        if self.kernel is None and isinstance(rows, slice):
+            return np.asarray(self.items[rows][:, columns], dtype=np.float64)
         if self.kernel is None:
-            cut = (
-                self.items[rows][:, columns]
-                if isinstance(rows, slice)
-                else self.items[np.ix_(rows, columns)]
-            )
-            return np.asarray(cut, dtype=np.float64)
+            return np.asarray(self.items[np.ix_(rows, columns)], dtype=np.float64)
         left = take(self.items, rows)
         right = left if columns is rows else take(self.items, columns)
         return evaluate(self.kernel, left, right)

@@ -230,7 +230,8 @@ def as_fix(given: Any) -> Fix:
     if isinstance(given, str):
         if given in FIXES:
             return FIXES[given]
-        if found := _POWER.fullmatch(given):
+        found = _POWER.fullmatch(given)
+        if found:
             return power(float(found[1]), float(found[2]))
     elif callable(given):
         name = getattr(given, "__name__", type(given).__name__)

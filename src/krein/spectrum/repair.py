@@ -160,7 +160,8 @@ def nearest_psd(
     True
     """
     G = check_similarity(K, name="K", symmetrize=None)
-    G, n = 0.5 * (G + G.T), len(G)
+    G = 0.5 * (G + G.T)
+    n = len(G)
     refuse_mask(weight, "weight")
     refuse_mask(fixed, "fixed")
     w = np.ones(n) if weight is None else np.asarray(weight, dtype=np.float64)
@@ -185,12 +186,25 @@ def nearest_psd(
     distance = float(np.sqrt(2.0 * point.value)) * unit
     gap = point.gap * unit**2
     multipliers = problem.adjoint(point.y).multiply(outer * (unit * heaviest))
-    status = "max_iter" if out_of_steps else "stalled"
-    status = "converged" if solved else status
-    mask = None if fixed is None else np.asarray(fixed)
-    given = diagonal, float(min_eigenvalue), None if weight is None else w, mask, tol
-    found = _like(K, X), distance, gap, status, n_iter, multipliers
-    repaired = Repaired(*found, *given)
+    if solved:
+        status = "converged"
+    elif out_of_steps:
+        status = "max_iter"
+    else:
+        status = "stalled"
+    repaired = Repaired(
+        matrix=_like(K, X),
+        distance=distance,
+        duality_gap=gap,
+        status=status,
+        n_iter=n_iter,
+        multipliers=multipliers,
+        diagonal=diagonal,
+        min_eigenvalue=float(min_eigenvalue),
+        weight=None if weight is None else w,
+        fixed=None if fixed is None else np.asarray(fixed),
+        tol=tol,
+    )
     if not solved:
         warn_user(f"nearest_psd: {repaired.text}", ConvergenceWarning)
     return repaired
@@ -203,8 +217,8 @@ def _goal(G: Array, diagonal: str, fixed: Any, least: float) -> Array:
     if not (np.isfinite(least) and least >= 0.0):
         raise ValueError(f"min_eigenvalue must be 0 or positive, got {least!r}")
     goal = np.full_like(G, np.nan)
-    mask = np.asarray(fixed)
     if fixed is not None:
+        mask = np.asarray(fixed)
         if mask.dtype != bool or mask.shape != G.shape or (mask != mask.T).any():
             raise ValueError(
                 f"fixed must be a symmetric boolean array {G.shape}, such as fixed | "
@@ -215,11 +229,15 @@ def _goal(G: Array, diagonal: str, fixed: Any, least: float) -> Array:
         np.fill_diagonal(goal, 1.0 if diagonal == "unit" else G.diagonal())
     low = np.flatnonzero(goal.diagonal() <= least)
     if low.size:
-        unit = " or 'unit'" if diagonal == "keep" and least < 1.0 else ""
-        other = f"Use diagonal='free'{unit}" if diagonal != "free" else "Do not fix it"
+        if diagonal == "free":
+            instead = "Do not fix it"
+        elif diagonal == "keep" and least < 1.0:
+            instead = "Use diagonal='free' or 'unit'"
+        else:
+            instead = "Use diagonal='free'"
         raise ValueError(
             f"the diagonal entry of item {low[0]} is to be at most min_eigenvalue = "
-            f"{least:g}, which leaves only zeros in its row. {other}, a smaller "
+            f"{least:g}, which leaves only zeros in its row. {instead}, a smaller "
             "min_eigenvalue, or leave the item out"
         )
     return goal
@@ -227,16 +245,21 @@ def _goal(G: Array, diagonal: str, fixed: Any, least: float) -> Array:
 
 def _like(K: Any, X: Array) -> Any:
     """Put the matrix into a frame if K was one."""
-    frame = hasattr(K, "columns")
-    if frame and hasattr(K, "index"):
+    if not hasattr(K, "columns"):
+        return X
+    if hasattr(K, "index"):  # pandas
         return type(K)(X, index=K.index, columns=K.columns)
-    return type(K)(X, schema=list(K.columns)) if frame else X
+    return type(K)(X, schema=list(K.columns))  # polars
 
 
 def _conflict(problem: Problem, point: Point, K: Any) -> str:
-    worst = np.argsort(-np.abs(point.y) * (problem.rows != problem.columns))[:3]
+    """Say that the fixed entries contradict each other, and which pull most."""
     names = list(K.columns) if hasattr(K, "columns") else range(len(problem.G))
-    places = zip(problem.rows[worst], problem.columns[worst], strict=True)
-    pairs = ", ".join(f"({names[i]}, {names[j]})" for i, j in places)
-    proved = "no positive semidefinite matrix has these fixed entries (proved by their"
-    return f"{proved} multipliers); free some, first those that pull most: {pairs}"
+    pull = np.abs(point.y) * (problem.rows != problem.columns)
+    pairs = []
+    for k in np.argsort(-pull)[:3]:
+        pairs.append(f"({names[problem.rows[k]]}, {names[problem.columns[k]]})")
+    return (
+        "no positive semidefinite matrix has these fixed entries (proved by their "
+        f"multipliers); free some, first those that pull most: {', '.join(pairs)}"
+    )
