@@ -8,9 +8,9 @@ import pytest
 import scipy.sparse
 
 from krein import read_hits
-from krein.cli import Options
+from krein.cli import Options, parse
 from krein.cli.console import Inputs
-from krein.cli.learning import leave_out_rare
+from krein.cli.learning import leave_out_rare, read_problem
 from krein.cli.predict import _compare_ranges
 from krein.files.hit_columns import FallingScoreError
 
@@ -75,3 +75,18 @@ def test_numbers_far_from_those_of_training_are_doubted(lowest, highest, warned)
         warnings.simplefilter("always")
         _compare_ranges(np.array([[lowest, highest]]), model)
     assert len(seen) == warned
+
+
+@pytest.mark.parametrize(("items", "refused"), [(3, False), (4, True)])
+def test_one_class_per_item_is_no_column_of_labels(tmp_path, items, refused):
+    """Three items may be three classes; of four that is a name or a separator."""
+    matrix = tmp_path / "K.csv"
+    labels = tmp_path / "labels.csv"
+    np.savetxt(matrix, np.eye(items) + 0.1, delimiter=",")
+    labels.write_text("".join(f"class {k}\n" for k in range(items)))
+    typed = ["compare", str(matrix), "--labels", str(labels), "--quiet"]
+    if refused:
+        with pytest.raises(ValueError, match=f"has {items} classes for {items} items"):
+            read_problem(parse(typed))
+    else:
+        assert len(read_problem(parse(typed))) == items

@@ -180,6 +180,14 @@ def test_a_hint_of_a_relation(p, hint):
     assert ("a hint of" in advise("indefinite", part, None, [])[0]) == hint
 
 
+def test_what_a_test_notices_is_beyond_nineteen_of_twenty_orders(monkeypatch):
+    shares = np.r_[0.5, np.linspace(0.0, 1.0, 101)]  # as they are; in random orders
+    orders = np.column_stack([np.zeros_like(shares), shares])
+    monkeypatch.setattr(facts, "_over_orders", lambda *asked: orders)
+    relation = facts.label_relation(np.eye(6), np.arange(6) % 2)
+    assert relation.noticed == pytest.approx(0.95)
+
+
 def test_one_of_two_small_p_values_is_no_more_than_chance(rng):
     """Of labels without a relation a tenth has p <= 0.1, not a fifth."""
     X = rng.standard_normal((40, 3))
