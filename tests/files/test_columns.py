@@ -2,7 +2,7 @@
 
 import pytest
 
-from krein import FormatError, read_items
+from krein import FormatError, read_items, read_labels
 from krein.files.item_files import _NUMBERS_PER_WORD
 
 TABLE = "pid,weight,size,kind,remark\np1,.1,2,a,hello\np2,.3,1,b,you there\n"
@@ -113,3 +113,44 @@ def test_insisting_on_numbers_needs_a_table_and_its_column(write):
         read_items(path, format="table", numbers=["weight"])
     with pytest.raises(ValueError, match="format='table'"):
         read_items(path, numbers=["height"])
+
+
+def test_bits_in_one_word_are_no_number(write):
+    words = ["01" * 8, "0" * 16, "1" * 16]
+    rows = [f"{k},{word},{'ab'[k % 2]}" for k, word in enumerate(words)]
+    path = write("bits.csv", "\n".join(["id,fp,kind", *rows]) + "\n")
+    with pytest.raises(FormatError, match=r"line 2, column 2: .*'fp' .* 16 bits"):
+        read_items(path, label_column="kind")
+    assert read_items(path, column="fp").data == words
+    short = write("numbers.csv", "id,x,kind\n1,1010,a\n2,1,b\n")
+    assert read_items(short, label_column="kind").data.tolist() == [[1010], [1]]
+
+
+def test_empty_columns_beside_a_table_are_left_out(write):
+    text = "name,a,kind,,\np,1,u,,\nq,2,v,,\n"
+    read = read_items(write("t.csv", text), label_column="kind")
+    assert (read.columns, read.data.tolist()) == (["a"], [[1], [2]])
+    filled = text.replace("q,2,v,,", "q,2,v,,3")
+    with pytest.raises(FormatError, match="got nothing"):
+        read_items(write("u.csv", filled), label_column="kind")
+
+
+def test_labels_with_decimal_commas_are_numbers(write):
+    path = write("de.csv", "Probe;x;Fett\na;0,5;20,5\nb;1,5;19\n")
+    read = read_items(path, label_column="Fett", id_column="Probe")
+    assert read.target.tolist() == ["20.5", "19"]
+    labels = read_labels(path, names=["b", "a"], column="Fett")
+    assert labels.data.tolist() == ["19", "20.5"]
+    pairs = write("pairs.csv", 'name,kind\na,"1,2"\nb,"1,3"\n')
+    assert read_labels(pairs, names=["a", "b"]).data.tolist() == ["1,2", "1,3"]
+    words = write("words.csv", "name;kind\na;1,2\nb;big\n")
+    assert read_labels(words, names=["a", "b"]).data.tolist() == ["1,2", "big"]
+
+
+def test_molecules_have_their_names_behind_them(write):
+    read = read_items(write("m.smi", "CCO ethanol\nCC(C)O isopropyl alcohol\n\n"))
+    assert read.data == ["CCO", "CC(C)O"]
+    assert read.names == ["ethanol", "isopropyl alcohol"]
+    assert read_items(write("n.smi", "CCO\nCO\tmethanol\n")).names is None
+    with pytest.raises(FormatError, match="no molecules"):
+        read_items(write("o.smi", "\n"))

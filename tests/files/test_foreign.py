@@ -191,3 +191,19 @@ def test_a_python_without_a_packer_says_which(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "lzma", None)
     with pytest.raises(FormatError, match="is packed by lzma, which this Python"):
         read_matrix(path)
+
+
+@pytest.mark.parametrize("mark", [";", ",", "\t"])
+def test_the_line_that_names_the_separator_for_excel(tmp_path, mark):
+    path = tmp_path / "K.csv"
+    rows = [["", "a", "b"], ["a", "1", "0.5"], ["b", "0.5", "1"]]
+    text = "\r\n".join([f"sep={mark}", *map(mark.join, rows), ""])
+    path.write_bytes(b"\xef\xbb\xbf" + text.encode())
+    for separator in (None, mark):
+        read = read_matrix(path, separator=separator)
+        assert (read.names, read.data.tolist()) == (["a", "b"], [[1, 0.5], [0.5, 1]])
+    labels = tmp_path / "y.csv"
+    labels.write_text(f"sep={mark}\nname{mark}kind\nb{mark}u\na{mark}v\n")
+    assert read_labels(labels, names=["a", "b"]).data.tolist() == ["v", "u"]
+    labels.write_text("sep=;x\nsep=;y\n")  # text that only begins so
+    assert len(read_labels(labels, separator="tab").data) == 2

@@ -104,3 +104,33 @@ def test_a_condensed_list_in_an_archive_of_arrays(run, here, similarity):
     assert "--kind distance" in run("inspect", "D.npz", code=2).err
     np.savez(here / "short.npz", D=listed[:-1])
     assert "expected one matrix, found D" in run("inspect", "short.npz", code=2).err
+
+
+def test_one_of_several_arrays_is_named_by_an_option(run, here, similarity):
+    np.savez(here / "two.npz", first=similarity, second=np.eye(N) + 0.5)
+    assert "--key NAME" in run("inspect", "two.npz", code=2).err
+    assert "array 'first'" in run("inspect", "two.npz", "--key", "first").err
+
+
+def test_a_dense_list_of_edges_is_no_matrix_of_distances(run, here, similarity):
+    """Without self scores its diagonal is empty."""
+    long_form(here / "edges.csv", similarity, "score", keep=lambda i, j: i < j < i + 30)
+    ended = run("inspect", "edges.csv")
+    assert "hits of" in ended.err
+    assert "look like distances" not in ended.out
+
+
+@pytest.mark.filterwarnings("always:each series begins")
+def test_a_class_before_each_series_is_asked_about(run, here, rng):
+    values = np.column_stack([np.arange(20) % 2 + 1, rng.standard_normal((20, 9))])
+    np.savetxt(here / "series.csv", values, delimiter=",", fmt="%.5f")
+    np.savetxt(here / "series.txt", values, fmt="%.5e")
+    ended = run("inspect", "series.csv", "--kernel", "dtw")
+    assert "one of 2 whole numbers" in ended.err
+    assert "--format ucr" in ended.err
+    for name in ("series.csv", "series.txt"):
+        ended = run("inspect", name, "--kernel", "dtw", "--format", "ucr", "--json")
+        assert "whole numbers" not in ended.err
+    assert "--format csv" in run("inspect", "series.txt", "--kernel", "dtw", code=2).err
+    np.savetxt(here / "plain.csv", values[:, 1:], delimiter=",")
+    assert "whole numbers" not in run("inspect", "plain.csv", "--kernel", "dtw").err

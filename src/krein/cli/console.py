@@ -29,7 +29,7 @@ from krein.similarity import sparse
 from krein.sklearn_internals import num_samples
 from krein.store.files import atomic_write, check_writable
 from krein.validation import both_directions, check_symmetric
-from krein.words import few_digits, printable
+from krein.words import few_digits, printable, warn_user
 
 TWINS = "twins"  # --groups: items that are equal to each other
 ITEMS_DIAGNOSED = 3000  # of a table of hits too large for a dense matrix
@@ -105,6 +105,7 @@ def read_compared(
         path,
         format=args.format or ("table" if wanted == "tables" else None),
         separator=_separator_of(path, args),
+        key=args.key,
         column=args.items,
         label_column=label_column,
         id_column=args.id,
@@ -113,7 +114,25 @@ def read_compared(
         skip_unlabelled=bool(args.skip_unlabelled) and is_label,
     )
     check_comparable(path, kernel, read.data)
+    if wanted == "series" and args.format is None and label_column is None:
+        _warn_of_classes(read)
     return read
+
+
+def _warn_of_classes(read: Named) -> None:
+    """Warn where a table of series begins with what may be the class of each."""
+    values = read.data
+    plain = isinstance(values, np.ndarray) and values.ndim == 2
+    if not plain or read.target is not None or read.columns is not None:
+        return
+    first, others = values[:, 0], values[:, 1:]
+    different = np.unique(first)
+    whole = np.array_equal(different, np.round(different))
+    if whole and different.size <= len(first) // 2 and (others % 1.0).any():
+        warn_user(
+            f"each series begins with one of {different.size} whole numbers, which is "
+            "read as its first value; if it is the class, add --format ucr"
+        )
 
 
 def titles_in(listed: str | None) -> list[str]:
@@ -127,11 +146,14 @@ def check_comparable(path: str, kernel: Any, items: Any) -> None:
     are_text = not isinstance(items, np.ndarray) and isinstance(items[0], str)
     what = "text" if are_text else "rows of numbers"
     others = ("vectors", "series") if are_text else ("strings",)
-    if wanted in others:
-        raise ValueError(
-            f"{path} has {what}, but kernel {kernel.name!r} compares {wanted}; see "
-            "krein kernel list, and --items COLUMN for a column of text"
-        )
+    if wanted not in others:
+        return
+    instead = "see krein kernel list, and --items COLUMN for a column of text"
+    if are_text:
+        instead = "rows of numbers are read with --format csv, or ucr (a class first)"
+    raise ValueError(
+        f"{path} has {what}, but kernel {kernel.name!r} compares {wanted}; {instead}"
+    )
 
 
 def _read_square(args: Options) -> Named:
@@ -144,6 +166,7 @@ def _read_square(args: Options) -> Named:
     read = read_matrix(
         args.file,
         format=args.format,
+        key=args.key,
         missing="distance" if distances else 0.0,
         separator=_separator_of(args.file, args),
     )

@@ -157,6 +157,7 @@ def _read(args: Options) -> tuple[Any, dict[str, Any], Named]:
         read = read_matrix(
             args.file,
             format=args.format,
+            key=args.key,
             separator=console.separator_of(args),
             mirror=False,
         )

@@ -237,6 +237,7 @@ def _look_at(K: Any, y: Any, X: Any, kind: str, task: str | None) -> Evidence:
         )
     K = as_square(K, "K") if kind == "distance" else K
     validation.check_order(K, y)
+    sparse = scipy.sparse.issparse(K)
     K, filled = _check_matrix(K)
     if y is not None:
         validation.refuse_missing_targets(y)
@@ -246,7 +247,7 @@ def _look_at(K: Any, y: Any, X: Any, kind: str, task: str | None) -> Evidence:
     relative = validation.asymmetry(K) / largest
     S = K if relative <= _ROUNDING else 0.5 * (K + K.T)
     S = _as_similarity(S) if kind == "distance" else S
-    return Evidence(K, S, kind, y, relative, filled, X, task)
+    return Evidence(K, S, kind, y, relative, filled, X, task, sparse)
 
 
 def _as_similarity(D: Array) -> Array:

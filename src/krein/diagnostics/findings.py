@@ -89,6 +89,8 @@ class Evidence:
         Coordinates of the items.
     task : {"classification", "regression"} or None
         What the labels are; None to find it by their numbers.
+    sparse : bool
+        Whether pairs were absent, which are the least alike: no distances.
     """
 
     given: Array
@@ -99,6 +101,7 @@ class Evidence:
     filled: int = 0
     X: Any = None
     task: str | None = None
+    sparse: bool = False
 
     @cached_property
     def are_numbers(self) -> bool:
@@ -172,7 +175,9 @@ def find(evidence: Evidence) -> list[Finding]:
 
 def _numbers(seen: Evidence) -> Iterator[Finding]:
     """Distances instead of similarities, missing entries, directions that differ."""
-    wrong = wrong_direction(seen.given, seen.kind, seen.classes)
+    wrong = None
+    if not seen.sparse:
+        wrong = wrong_direction(seen.given, seen.kind, seen.classes)
     # Of splines of distances, such as d^3, a zero diagonal is right.
     if wrong is not None and (seen.kind == "distance" or not seen.cpd_order):
         yield _wrong_direction(wrong)

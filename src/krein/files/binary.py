@@ -120,7 +120,10 @@ def _header(handle: IO[bytes]) -> tuple[tuple[int, ...], np.dtype]:
     except _DAMAGED as error:
         raise ValueError(f"its .npy header cannot be read ({error})") from None
     if dtype.hasobject:
-        raise ValueError("it holds Python objects, which are not read for safety")
+        raise ValueError(
+            "it holds Python objects, which are not read for safety; save text as "
+            "np.array(names, dtype=str), numbers as dtype=float"
+        )
     if dtype.itemsize == 0 or any(n < 0 for n in shape) or len(shape) > 32:
         raise ValueError(f"the header declares {shape} of {dtype}")
     return shape, dtype
@@ -207,7 +210,8 @@ def _key_of_matrix(arrays: dict[str, Any], path: Path) -> str:
         raise FormatError(path, f"expected one matrix, found {found}")
     if len(matrices) > 1:
         raise FormatError(
-            path, f"expected one matrix, found {found}; choose one with key="
+            path,
+            f"expected one matrix, found {found}; choose one with key= (--key NAME)",
         )
     return matrices[0]
 

@@ -44,6 +44,8 @@ NAME_TITLES = {"", "name", "names", "id", "item", "items", "index", "unnamed: 0"
 }
 _LONGEST_QUOTE = 1000  # lines
 _BYTES_A_ROW = 200  # of a row apart from its fields
+# A first line for Excel, which names the separator.
+_SAYS_SEPARATOR = re.compile(rb"(?:\xef\xbb\xbf)?sep=([\t;,|])\r?\n", re.IGNORECASE)
 
 
 class Row(NamedTuple):
@@ -150,6 +152,9 @@ def find_separator(
     fields may be text (not `numbers`), blanks separate them only if the suffix does not
     say commas and the header has as many words as the lines below.
     """
+    said = _SAYS_SEPARATOR.match(file_head(path, 16))
+    if said:
+        return said[1].decode("latin-1")
     suffixes = [suffix.lower() for suffix in path.suffixes]
     if ".tsv" in suffixes[-2:] and b"\t" in file_head(path):
         return "\t"
@@ -202,7 +207,10 @@ def read_rows(path: Path, separator: str, weight: int = 1) -> Iterator[Row]:
     """
     above = None  # the last comment before the first row
     width = 0  # of the first row, once it is there
-    for row in cut(text_lines(path, weight), separator):
+    lines = text_lines(path, weight)
+    if _SAYS_SEPARATOR.match(file_head(path, 16)):
+        next(lines)
+    for row in cut(lines, separator):
         if not any(field.strip() for field in row.fields):
             continue
         is_directive = row.fields[0].startswith("#q2:")
@@ -283,6 +291,12 @@ def is_number_or_missing(text: str) -> bool:
     """Whether a field can stand in a matrix: a number (with a comma), or nothing."""
     word = text.strip()
     return word.lower() in MISSING or is_number(with_decimal_point(word))
+
+
+def with_points(labels: Sequence[str]) -> list[str]:
+    """Labels with decimal points, if all are numbers and some have a decimal comma."""
+    plain = [with_decimal_point(label) for label in labels]
+    return plain if all(map(is_number, plain)) else list(labels)
 
 
 def with_decimal_point(text: str) -> str:

@@ -23,6 +23,7 @@ _ITEM_TITLES = frozenset(
     "sample samples subject patient compound molecule substance specimen no no. nr nr. "
     "code key identifier".split()
 )
+_BITS = re.compile(r"[01]{16,}")  # a fingerprint in one word
 _NUMBERS_PER_WORD = 4  # from here on words among numbers are taken for mistakes
 _WEIGHT = 5  # a digit and a separator become 8 bytes
 _TITLE = re.compile(r">[ \t]*(\S+).*\n")
@@ -106,6 +107,17 @@ def read_lines(path: Path, how: How | None = None) -> Named:
     return Named(_some(strings, path, "strings"))
 
 
+def read_smiles(path: Path, how: How | None = None) -> Named:
+    """Read a molecule per line, and the name behind it if every line has one."""
+    lines = [(place, text.split(maxsplit=1)) for place, text in text_lines(path)]
+    lines = [(place, words) for place, words in lines if words]
+    _some(lines, path, "molecules")
+    names = [words[1].strip() for _, words in lines if len(words) == 2]
+    places = [place for place, _ in lines]
+    named = sources.unique_names(names, places) if len(names) == len(lines) else None
+    return Named([words[0] for _, words in lines], named)
+
+
 def read_ucr(path: Path, how: How) -> Named:
     """Read a label and the values of a series per line.
 
@@ -113,7 +125,8 @@ def read_ucr(path: Path, how: How) -> Named:
     """
     series: list[np.ndarray] = []
     labels: list[str] = []
-    for row in cells.read_rows(path, how.separator or "\t", _WEIGHT):
+    mark = how.separator or cells.find_separator(path, otherwise="\t")
+    for row in cells.read_rows(path, mark, _WEIGHT):
         fields = row.texts()
         while fields and fields[-1].lower() in ("nan", ""):
             fields.pop()
@@ -226,13 +239,18 @@ def read_columns(path: Path, how: How) -> Named:
     titles = dict(enumerate(header.texts()))
     for title in how.drop:
         titles.pop(cells.column_at(header, title), None)
+    for place, title in list(titles.items()):
+        if not title and not any(row.text(place) for row in rows):
+            titles.pop(place)  # beside its table a spreadsheet writes empty columns
     labels = Named(None)
     origins = ""  # of labels and names, for people
     if how.label_column is not None:
         place = cells.column_at(header, how.label_column)
         titles.pop(place, None)
         each = Named(range(len(rows)), notes=[f"labels from {how.label_column!r}"])
-        labels = choose_labels(Labels(rows, place), each, how.skip_unlabelled)
+        comma = mark != "," and tables.has_decimal_commas(rows)
+        found = Labels(rows, place, comma=comma)
+        labels = choose_labels(found, each, how.skip_unlabelled)
         if labels.labelled is not None:
             rows = [rows[k] for k in labels.labelled]
         origins = f", {labels.notes[0]}"
@@ -349,6 +367,13 @@ def _items(
 
 def _numbers_in(rows: list[Row], k: int, title: str, comma: bool) -> list[float]:
     """Numbers of a column; an error says how text is compared instead."""
+    bits = {len(row.text(k)) for row in rows if _BITS.fullmatch(row.text(k))}
+    if len(bits) == 1 and all(_BITS.fullmatch(row.text(k)) for row in rows):
+        raise rows[0].place.error(
+            f"the column {title!r} holds words of {bits.pop()} bits, which would be "
+            "read as one large number; write each bit into a column of its own",
+            k + 1,
+        )
     try:
         return [row.number(k, comma) for row in rows]
     except FormatError as error:

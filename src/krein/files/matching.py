@@ -84,6 +84,7 @@ def read_labels(
         else:
             mark = cells.as_separator(separator) or _find_separator(file, names)
             found = _find_labels(cells.text_rows(file, mark), column, names, n_items)
+            found = replace(found, comma=mark != ",")
         items = _matched(found, names, n_items, ignore_names)
         return choose_labels(found, items, skip_unlabelled)
 
@@ -92,7 +93,8 @@ def read_labels(
 class Labels:
     """Labels of a table before they are matched: a column, counted from 0, and more.
 
-    Those of an array are `values`, and keep their type.
+    Those of an array are `values`, and keep their type. With `comma` labels that are
+    numbers may have decimal commas.
     """
 
     rows: Sequence[Row]
@@ -100,6 +102,7 @@ class Labels:
     note: str = ""
     names: list[str] | None = None
     values: np.ndarray | None = None
+    comma: bool = False
 
     def at(self, place: int) -> str | None:
         """Return the label in a row, None where there is none."""
@@ -268,7 +271,8 @@ def choose_labels(found: Labels, items: Named, skip_unlabelled: bool) -> Named:
     if found.values is not None:
         data = found.values[[items.data[k] for k in kept]]
     else:
-        data = cells.as_labels([label for label in labels if label is not None])
+        known = [label for label in labels if label is not None]
+        data = cells.as_labels(cells.with_points(known) if found.comma else known)
     if not absent:
         return replace(items, data=data)
     note = f"{items.notes[0]}; {absent} of {len(labels)} items without a label left out"

@@ -81,6 +81,7 @@ FORMATS = (
     Format("csv", ".csv", tables.read_table, _read_vectors),
     Format("tsv", ".tsv", tables.read_table),
     Format("ucr", ".tsv", None, item_files.read_ucr),
+    Format("smiles", ".smi .smiles", None, item_files.read_smiles, (), "strings"),
     Format("lines", ".txt", None, item_files.read_lines),
 )
 
@@ -187,7 +188,7 @@ def read_items(
         and .json; text may be packed by gzip, bzip2 or xz, one file by zip. The format
         is recognised by content where it can be, else by name. ``-`` is standard input.
     format : str, optional
-        "fasta", "ts", "ucr", "csv", "lines", "npy" or "npz" instead;
+        "fasta", "ts", "ucr", "csv", "smiles", "lines", "npy" or "npz" instead;
         "table" for rows that mix numbers, text and missing entries (kernel "gower").
     separator : str, optional
         ``","``, ``";"``, ``"tab"`` or ``"space"`` instead of what is found.
