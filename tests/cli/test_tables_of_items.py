@@ -1,5 +1,6 @@
 """Tables with names, labels and more; files of pandas; predict of the same kind."""
 
+import html
 import json
 
 import numpy as np
@@ -166,6 +167,40 @@ def test_names_stand_where_they_stood_in_training(krein, table):
             f"b{i}" for i in range(6)
         ]
         assert "left out: kind, remark, note" in error
+
+
+def test_a_model_of_a_table_takes_an_array(krein, table):
+    model = table.with_name("m.krein")
+    krein("fit", table, "--labels", "kind", *TOLD, "--method", "svc", "-o", model)
+    X = pd.read_csv(table)[["ph", "size", "mass"]].to_numpy()
+    np.save(table.with_name("X.npy"), X)
+    of_array = krein("predict", model, table.with_name("X.npy"), "--json")[0]
+    of_table = krein("predict", model, table, "--json")[0]
+    labels = [
+        [r["label"] for r in json.loads(x)["items"]] for x in (of_array, of_table)
+    ]
+    assert labels[0] == labels[1]
+
+
+def test_texts_keep_their_names_too(krein, tmp_path):
+    rows = [f"c{k},{'abcd'[: 1 + k % 4]},{'uv'[k % 2]}" for k in range(12)]
+    path = tmp_path / "words.csv"
+    path.write_text("\n".join(["code no,word,kind", *rows]) + "\n")
+    model = tmp_path / "m.krein"
+    krein("fit", path, "--items", "word", "--id", "code no", "--labels", "kind",
+          "--kernel", "edit", "--method", "clip", "-o", model)  # fmt: skip
+    out, error = krein("predict", model, path, "--items", "word", "--labels", "kind")
+    assert out.splitlines()[1].startswith("c0,")
+    assert "training data ('c0', 'c1', 'c2', ...)" in error
+
+
+def test_lines_to_copy_read_a_table_as_it_was_read(krein, table):
+    page = table.with_name("page.html")
+    krein("compare", table, "--labels", "kind", *TOLD, "--methods", "svc", "--folds",
+          "3", "--html", page)  # fmt: skip
+    shown = html.unescape(page.read_text("utf-8"))
+    how = "id_column='sample no', drop=['remark']"
+    assert f'read_items("new_items.csv", {how})' in shown
 
 
 def test_items_without_names_are_known_by_being_equal(krein, table):

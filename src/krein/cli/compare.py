@@ -161,9 +161,15 @@ def _context(args: Options, read: Inputs, problem: Problem) -> dict[str, Any]:
     kernel = problem.kernel
     kind = "similarity" if problem.conversion is None else "distance"
     kind = kind if kernel is None else "items"
+    columns = {
+        "id_column": args.id or (read.names_from if kernel else None),
+        "drop": console.titles_in(args.drop),
+        "numbers": console.titles_in(args.numbers),
+    }
     source = {
         "file": args.file,
         "items": args.items,
+        "columns": {name: value for name, value in columns.items() if value},
         "kind": kind,
         "format": "table" if kernel and kernel.facts.input == "tables" else None,
         "options": repeated(args),

@@ -29,7 +29,7 @@ from krein.files.cells import NAME_TITLES, as_separator, find_separator, read_ro
 from krein.files.hit_table import read_hits
 from krein.files.matching import align_columns
 from krein.files.readers import read_matrix
-from krein.files.sources import FormatError, Named, readable
+from krein.files.sources import FormatError, Named, file_head, readable
 from krein.items import called, take
 from krein.kernels import as_kernel
 from krein.words import warn_user
@@ -195,8 +195,9 @@ def _new_items(model: Any, args: Options) -> Named:
     title = label_title(args)
     hint = "" if title else ". If a column holds labels: --label-column NAME"
     expected = getattr(model, "item_columns_", None)
-    titles = _titles(args) if expected else []
-    for where in getattr(model, "item_title_", None) or []:
+    named = getattr(model, "item_title_", None) or []
+    titles = _titles(args) if expected or named else []
+    for where in named:
         if args.id is None and where in titles:
             args.id = where  # names stand where they stood in training
     others = _other_columns(titles, expected, title, args)
@@ -225,10 +226,12 @@ def _new_items(model: Any, args: Options) -> Named:
 
 
 def _titles(args: Options) -> list[str]:
-    """Titles of a table of new items; none of what can be read only once."""
+    """Titles of a table of new items; none of what can be read only once, or arrays."""
     if args.file == "-":
         return []
     with readable(args.file) as file:
+        if b"\0" in file_head(file):
+            return []
         mark = console.separator_of(args) or find_separator(file, numbers=False)
         return next(read_rows(file, as_separator(mark) or mark)).texts()
 

@@ -21,8 +21,8 @@ def save_fitted(model: Any, path: Any, read: Inputs, problem: Problem) -> Any:
     model.item_labels_ = [str(label) for label in problem.labels]
     if problem.kernel is not None and read.columns:
         model.item_columns_ = list(read.columns)
-        if read.names_from is not None:
-            model.item_title_ = [read.names_from]
+    if problem.kernel is not None and read.names_from is not None:
+        model.item_title_ = [read.names_from]
     if problem.kernel is not None and console.takes_matrix(model):
         warn_user("the model takes rows of krein kernel NAME NEW --against TRAINING")
     save_named(model, path, read.names, problem.K if problem.kernel is None else None)

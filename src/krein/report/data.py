@@ -274,6 +274,8 @@ def _loaded(comparison: Any, source: Mapping[str, Any], file: str) -> str:
             how += f", format={source['format']!r}"
         if source.get("items"):
             how += f", column={source['items']!r}"
+        for name, value in source.get("columns", {}).items():
+            how += f", {name}={value!r}"
     return f"""from krein import load_model, {reader}
 
 model = load_model("model.krein")  # of krein fit
