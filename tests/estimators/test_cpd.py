@@ -25,6 +25,7 @@ from krein import (
 from krein.estimators import _cpd_model
 from krein.kernels import rbf_kernel
 from krein.selection.scores import split_scores
+from tests.fuzz.regimes import trial
 from tests.reference.digits import cpd_gap
 
 
@@ -288,6 +289,16 @@ def test_a_step_without_gain_that_corrects_the_set_is_not_the_last(seed):
     model = CPDSVC(alpha=[1e-3, 0.1][seed // 3 % 3], scale=False).fit(X, y)
     assert model.result_.converged
     assert -1e-15 <= cpd_gap(model, X, y) <= model.result_.certificate.relative
+
+
+@pytest.mark.parametrize("seed", [99, 392])
+def test_a_gap_within_tol_is_that_of_the_coefficients_too(seed):
+    """A run may end by the bound of an earlier step: that of the last is worse."""
+    drawn = trial(seed, "CPDSVC")
+    model, warned = drawn.fit()
+    assert not warned
+    assert all(result.converged for result in model.result_)
+    assert check_certificate(model, drawn.X, drawn.y, drawn.weight).holds
 
 
 @pytest.mark.filterwarnings("ignore:polynomial='zero' leaves only")

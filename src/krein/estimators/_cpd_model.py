@@ -38,6 +38,7 @@ from krein.sklearn_internals import num_samples
 from krein.training import FittedRows, Row, Training, positive_part
 from krein.validation import check_similarity, refuse_mask
 
+_FURTHER = 1e-2  # share of tol that is aimed at where rounding seems to be the limit
 _WORK = "a conditionally positive definite fit"
 
 
@@ -396,20 +397,33 @@ def _on_raw_kernel(
     """Certify the coefficients that predict, on the raw kernel, rounding counted."""
     raw = _RawOutputs.of(result, space, training)
     counted = _counted(problem, result, raw, space, training, tol)
-    if not counted.is_solved_to_rounding(tol):
-        return counted
-    beyond = _beyond_the_margin(problem, result, raw)
-    if beyond is None:
-        return counted
-    raw = _RawOutputs.of(beyond, space, training)
-    better = _counted(problem, beyond, raw, space, training, tol)
-    if better.certificate.relative < counted.certificate.relative:
-        return better
+    for improved in (_further, _beyond_the_margin):
+        if not (problem.lam and counted.is_solved_to_rounding(tol)):
+            break
+        other = improved(problem, result, raw, tol)
+        if other is None:
+            continue
+        outputs = _RawOutputs.of(other, space, training)
+        better = _counted(problem, other, outputs, space, training, tol)
+        if better.certificate.relative < counted.certificate.relative:
+            result = other
+            raw = outputs
+            counted = better
     return counted
 
 
+def _further(
+    problem: CPDProblem, result: Result, raw: _RawOutputs, tol: float
+) -> Result:
+    """Take the steps after `tol`: the bound was that of an earlier step, perhaps."""
+    info = result.info
+    start = info["c"], info["b"], info["image"]
+    again = cpd_newton(problem, tol=_FURTHER * tol, start=start)
+    return replace(again, status=result.status, n_iter=result.n_iter + again.n_iter)
+
+
 def _beyond_the_margin(
-    problem: CPDProblem, result: Result, raw: _RawOutputs
+    problem: CPDProblem, result: Result, raw: _RawOutputs, tol: float
 ) -> Result | None:
     """Solve with samples that are on the margin to rounding behind it by more.
 
@@ -420,7 +434,7 @@ def _beyond_the_margin(
     loss = problem.loss
     side = np.sign(loss.y)
     near = np.abs(loss.y - raw.f) <= raw.error
-    if not (isinstance(loss, SquaredHinge) and problem.lam and near.any()):
+    if not (isinstance(loss, SquaredHinge) and near.any()):
         return None
     moved = replace(loss, y=loss.y + np.where(near, 2.0 * side * raw.error, 0.0))
     info = result.info
@@ -451,7 +465,7 @@ def _counted(
     spread = float((problem.lam * np.abs(a) + moves) @ error)
     dual, least = problem.feasible(c), 0.0  # every loss is non-negative
     if space.core is None:
-        least = result.value - result.certificate.value
+        least = _bound_of(problem, result, tol)
         least -= problem.lam * float(np.abs(a) @ error)
     elif dual is not None:
         energy = space.core.energy(training.K, dual, a, image, error)
@@ -462,3 +476,16 @@ def _counted(
     bound = max(least, 0.0) - spread
     counted = result.certified(problem.certificate(value, bound), tol)
     return replace(counted, value=value)
+
+
+def _bound_of(problem: CPDProblem, result: Result, tol: float) -> float:
+    """Lower bound of the optimum, from the solution itself where that is enough.
+
+    Others can follow that one. A better one may be known from a step on the way.
+    """
+    info = result.info
+    point = problem.point(info["c"], info["b"], info["image"])
+    own = problem.dual(point)
+    if result.value - own <= tol * problem.unit(result.value):
+        return own
+    return result.value - result.certificate.value
