@@ -26,7 +26,7 @@ class Mutant(NamedTuple):
 
 MUTANTS = [
     # those that outlived the tests of 0.1.0
-    Mutant("machines/box.py", " high &= ~wrong\n", " pass\n",
+    Mutant("machines/quadratic_model.py", " high &= ~wrong\n", " pass\n",
            "tests/machines/test_active_set.py"),
     Mutant("selection/calibration.py", "codes == k, weight)", "codes == k, None)",
            "tests/estimators/test_calibration_weights.py"),

@@ -26,7 +26,7 @@ from krein import (
 )
 from krein.diagnostics.diagnosis import find_in
 from krein.estimators import spectral
-from krein.machines import box, cpd_columns, libsvm
+from krein.machines import cpd_columns, libsvm, quadratic_model
 from krein.machines.proxy import ProxySVM
 from krein.store import shared_work as sharing
 from krein.store.fingerprint import fingerprint
@@ -125,7 +125,7 @@ def test_oracle_calls_of_the_proxy_svm(problem, counter):
     _, K, y = problem
     counter.watch(ProxySVM, "rise_grad")
     counter.watch(ProxySVM, "hessian_block")
-    counter.watch(box, "dpotrf")
+    counter.watch(quadratic_model, "dpotrf")
     ProxySVC(C=1.0, rho=1.0).fit(K, y)
     within_twice("proxy oracle calls", counter["rise_grad"])
     within_twice("proxy Hessians", counter["hessian_block"])
@@ -296,7 +296,7 @@ def test_rows_with_half_of_their_items_on_a_bound_need_one_factor_each(monkeypat
     D = np.abs(X[:, None] - X[None]).sum(axis=2)
     K = np.maximum(np.quantile(D[np.triu_indices(400, 1)], 0.1) - D, 0.0)
     counter = Counter(monkeypatch)
-    counter.watch(box, "dpotrf")
+    counter.watch(quadratic_model, "dpotrf")
     model = SpectrumSVC("clip", C=1.0, tol=1e-6).fit(K, y)
     a = np.abs(model.alpha_)
     assert 0.3 < np.mean((a <= 0.0) | (a >= 1.0)) < 0.7

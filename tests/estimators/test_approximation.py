@@ -15,12 +15,15 @@ from krein import (
     KreinNystroem,
     KreinSVC,
     ProxySVC,
+    Spectrum,
     SpectrumSVC,
     scale,
     sigmoid_kernel,
     tl1_kernel,
 )
+from krein.machines import second_order
 from krein.machines.box import BalancedBox
+from krein.machines.proxy import ProxySVM
 from krein.machines.tall_svm import linear_svm
 from krein.similarity.tiles import DenseTiles
 from tests.machines import svm_dual
@@ -221,15 +224,45 @@ def test_proxy_with_landmarks_on_items_out_of_core(problem, tmp_path):
     assert inside.score(X, y) > 0.7
 
 
-def test_proxy_refuses_more_items_than_it_can_solve(rng):
-    X = rng.random((20_001, 2))
+def test_proxy_refuses_more_items_than_a_gap_can_be_claimed_for(rng):
+    X = rng.random((100_001, 2))
     y = X[:, 0] > 0.5
     model = with_landmarks(ProxySVC(kernel="tl1"), 5)
-    with pytest.raises(ValueError, match=r"20001 items would take .* at most 20000"):
+    with pytest.raises(ValueError, match=r"at most 100000 items with .* not 100001"):
         model.fit(X, y)
-    weight = np.zeros(20_001)
+    weight = np.zeros(100_001)
     weight[:300] = 1.0
     model.fit(X, y, sample_weight=weight)  # these are not there
+
+
+@pytest.mark.parametrize("rho", [1.0, 100.0])
+def test_proxy_with_landmarks_needs_no_system_of_its_free_variables(rho, monkeypatch):
+    """Models of low rank are those of their matrix, at a cost that grows with n."""
+    rng = np.random.default_rng(0)
+    X = rng.random((3000, 10))
+    score = np.sin(6 * X[:, 0]) + X[:, 1] - X[:, 2] ** 2
+    y = score + 0.2 * rng.standard_normal(3000) > 0.2
+    model = with_landmarks(ProxySVC(kernel="tl1", rho=rho), 50).fit(X, y)
+    free = (model.alpha_[0] > 0.0) & (model.alpha_[0] < 1.0)
+    assert free.sum() > 500
+    assert model.result_.certificate.relative <= 1e-6
+    monkeypatch.setattr(second_order, "_DENSE", np.inf)
+    dense = with_landmarks(ProxySVC(kernel="tl1", rho=rho), 50).fit(X, y)
+    assert dense.result_.value == pytest.approx(model.result_.value, rel=1e-7)
+    monkeypatch.setattr(second_order, "_DENSE", 4)
+    monkeypatch.setattr(second_order, "QuadraticModel", None)  # none is made
+    with_landmarks(ProxySVC(kernel="tl1", rho=rho), 50).fit(X, y)
+
+
+def test_the_proxy_of_a_low_rank_has_features(rng):
+    K = rng.standard_normal((30, 5))
+    spectrum = Spectrum(np.array([-2.0, -1.0, 1.0, 3.0, 4.0]), np.linalg.qr(K)[0])
+    box = BalancedBox(np.ones(30), np.resize([1.0, -1.0], 30))
+    problem = ProxySVM(spectrum, box, rho=0.5)
+    a = box.project(rng.random(30))
+    F = problem.proxy_features(a)
+    assert F.shape[1] <= 6
+    np.testing.assert_allclose(F @ F.T, problem.proxy_kernel(a), atol=1e-10)
 
 
 def test_proxy_refuses_the_published_rule_with_landmarks(problem):

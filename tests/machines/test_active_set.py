@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from krein.machines.box import QuadraticModel
+from krein.machines.low_rank_model import LowRankModel
+from krein.machines.quadratic_model import QuadraticModel
 
 
 def model_of(seed, n):
@@ -113,3 +114,62 @@ def test_a_border_that_is_not_definite_gets_a_factor_and_a_ridge():
     assert model.ridge == 0.0
     model._solve_free(np.zeros(40), y, np.ones(40, dtype=bool))
     assert model.ridge > 1e-3
+
+
+def low_rank_of(seed, n, rank=4):
+    """A model of low rank, the same matrix, and what it is maximised from."""
+    _, _, y, upper, x, g = model_of(seed, n)
+    rng = np.random.default_rng(seed + 1)
+    B = rng.standard_normal((n, rank))
+    signs = np.append(np.ones(rank - 1), -1.0)
+    B[:, -1] *= 0.05  # definite all the same
+    diagonal = rng.uniform(0.5, 1.0, n)
+    H = np.diag(diagonal) + (B * signs) @ B.T
+    return LowRankModel(diagonal, B, signs, y, upper), H, y, upper, x, g
+
+
+@pytest.mark.parametrize("way", ["_climb", "maximise"])
+@given(seed=st.integers(0, 10_000), n=st.integers(3, 40))
+def test_a_model_of_low_rank_equals_that_of_its_matrix(way, seed, n):
+    model, H, y, upper, x, g = low_rank_of(seed, n)
+    assert np.linalg.eigvalsh(H).min() > 0.0
+    model.set_ridge(1e-9)
+    low, high = x <= 0.0, x >= upper
+    arguments = (x, g, low, high) if way == "_climb" else (x, g)
+    h = getattr(model, way)(*arguments)
+    assert np.all(x + h >= -1e-9)
+    assert np.all(x + h <= upper + 1e-9)
+    assert abs(y @ h) <= 1e-9
+    slack = 1e-6 * upper
+    if np.any((x + h > slack) & (x + h < upper - slack)):
+        assert violation(H, y, upper, x, g, h) <= 1e-6
+    dense = QuadraticModel(H.copy(), y, upper)
+    dense.set_ridge(1e-9)
+    best = dense.maximise(x, g)
+    gain = g @ h - 0.5 * h @ H @ h
+    assert gain >= g @ best - 0.5 * best @ H @ best - 1e-8
+
+
+def test_updates_of_a_model_of_low_rank_are_those_of_its_matrix(rng):
+    model, H, y, upper, x, g = low_rank_of(3, 30)
+    dense = QuadraticModel(H.copy(), y, upper)
+    h = rng.standard_normal(30)
+    change = H @ h + 0.1 * rng.standard_normal(30)
+    for one in (model, dense):
+        one.update(h, change)
+        one.set_ridge(1e-3)
+        assert one.mean == pytest.approx(np.diagonal(H).mean())
+    np.testing.assert_allclose(model._product(h), change + 1e-3 * h, atol=1e-10)
+    np.testing.assert_allclose(dense._product(h), change + 1e-3 * h, atol=1e-10)
+    free = np.arange(30) % 3 > 0
+    for one, other in zip(
+        model._solve_free(-x, g, free), dense._solve_free(-x, g, free), strict=True
+    ):
+        np.testing.assert_allclose(one, other, atol=1e-8)
+
+
+def test_a_model_of_low_rank_that_is_not_definite_gets_a_ridge():
+    B, y = np.ones((6, 1)), np.resize([1.0, -1.0], 6)
+    model = LowRankModel(np.full(6, 1.0), B, np.array([-1.0]), y, np.ones(6))
+    model._solve_free(np.zeros(6), y, np.ones(6, dtype=bool))
+    assert 5.0 < model.ridge < 100.0  # the smallest eigenvalue is 1 - 6

@@ -19,8 +19,8 @@ from typing import Any
 import numpy as np
 
 from krein.arrays import Array
-from krein.machines.box import QuadraticModel
 from krein.machines.interior_point import interior_points
+from krein.machines.quadratic_model import QuadraticModel
 from krein.machines.svm_dual import SVMDual, SVMPoint, run_libsvm
 from krein.result import Certificate, History, Result
 

@@ -246,23 +246,50 @@ class ProxySVM:
 
         With `accurate` to about 1e-13, for curvatures that differ by many orders.
         """
-        z, direction = self.coordinates(a)
-        jacobian = self.part.jacobian(z, accurate=accurate)
         if self.full:
+            jacobian = self.part.jacobian(self.coordinates(a)[0], accurate=accurate)
             # Single precision errs as much as the coarse Jacobian, in half the time.
             U = self.spectrum.eigenvectors if accurate else self.single
             return self._full_block(U, jacobian, rows)
+        diagonal, B, signs = self.hessian_factors(a, rows, accurate=accurate)
+        H = (B * signs) @ B.T
+        H[np.diag_indices_from(H)] += diagonal
+        return H
+
+    def hessian_factors(
+        self, a: Array, rows: np.ndarray, *, accurate: bool = False
+    ) -> tuple[Array, Array, Array]:
+        """Block of the Hessian of -f where U is not complete, of a low rank.
+
+        Parameters
+        ----------
+        a : ndarray of shape (n,)
+        rows : ndarray of int of shape (m,)
+        accurate : bool
+            As in `hessian_block`.
+
+        Returns
+        -------
+        diagonal : ndarray of shape (m,)
+        factors : ndarray of shape (m, r)
+        signs : ndarray of shape (r,)
+            The block is ``diag(diagonal) + factors diag(signs) factors'``.
+        """
+        z, direction = self.coordinates(a)
         assert direction is not None  # U is not complete
+        jacobian = self.part.jacobian(z, accurate=accurate)
         B = np.column_stack([self.spectrum.eigenvectors[rows], direction[rows]])
         B *= self.scale[rows, None]
         # All directions outside the span share the curvature of eigenvalue 0.
         shared = jacobian.diagonal[-1]
-        H = (B * (jacobian.diagonal - shared)) @ B.T
-        H[np.diag_indices_from(H)] += shared * self.scale[rows] ** 2
+        beyond = jacobian.diagonal - shared
         plus, minus = B @ jacobian.plus.T, B @ jacobian.minus.T
-        H += plus @ plus.T
-        H -= minus @ minus.T
-        return H
+        B *= np.sqrt(np.abs(beyond))
+        counts = [plus.shape[1], minus.shape[1]]
+        signs = np.concatenate([np.sign(beyond), np.repeat([1.0, -1.0], counts)])
+        factors = np.column_stack([B, plus, minus])
+        used = signs != 0.0
+        return shared * self.scale[rows] ** 2, factors[:, used], signs[used]
 
     def _full_block(
         self, U: np.ndarray, jacobian: DiagonalPlusLowRank, rows: np.ndarray
@@ -304,6 +331,19 @@ class ProxySVM:
         K += plus @ plus.T
         K -= minus @ minus.T
         return K
+
+    def proxy_features(self, a: Array) -> Array:
+        """Return F with ``K*(a) = FF'`` where U is not complete: one column more."""
+        z, direction = self.coordinates(a)
+        assert direction is not None  # U is not complete
+        part = self.part.positive_part(z)
+        inner = part.plus.T @ part.plus - part.minus.T @ part.minus
+        inner[np.diag_indices_from(inner)] += part.diagonal
+        values, V = scipy.linalg.eigh(inner, driver="evd", check_finite=False)
+        kept = values > 0.0
+        U = np.column_stack([self.spectrum.eigenvectors, direction])
+        U = rescale(U, self.spectrum.sqrt_weight, invert=True)
+        return U @ (V[:, kept] * np.sqrt(values[kept]))
 
     def outputs(self, a: Array) -> Array:
         """K*(a) v, the values of the decision function on the training points."""

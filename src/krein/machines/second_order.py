@@ -17,18 +17,23 @@ from scipy.optimize import brentq
 
 from krein.arrays import Array
 from krein.machines._loop import Iterate, beyond, run
-from krein.machines.box import QuadraticModel
 from krein.machines.libsvm import solve_dual
+from krein.machines.low_rank_model import LowRankModel
 from krein.machines.proxy import ProxySVM
+from krein.machines.quadratic_model import ActiveSets, QuadraticModel
 from krein.machines.quadrature import COARSE, RankOnePositivePart
 from krein.machines.svm_dual import SVMDual
+from krein.machines.tall_svm import linear_svm
 from krein.result import Result
+from krein.similarity.tiles import DenseTiles
 
 _MARGIN = 0.1  # share of the bound variables that may become free in the model
 _RIDGE = 1e-7  # of the mean curvature, at first
 _ROUNDING = 1e-9  # relative changes of f that its rounding errors may hide
 _SINGLE = 1e-4  # relative gap at which single precision may have been the limit
+_SOLVED = 1e-2  # share of tol at which a gap without rounding is small enough
 _CREEP = 1e-6  # relative rise of f in a step that counts as progress
+_DENSE = 4  # times the rank: with more variables the Hessian is kept as its factors
 _FEW = 100  # variables up to which a second-order step costs next to nothing
 _PROXIES = 10  # proxies that are held fixed, after the last second-order step
 _PATIENCE = 15  # steps without progress or a better gap before the method gives up
@@ -134,6 +139,9 @@ def _iterates(problem: ProxySVM, x0: Array | None, tol: float) -> Iterator[Itera
         gap = iterate.certificate.value
         iterate = new.iterate(size=block.rows.size, hessian=fresh)
         yield iterate
+        certificate = iterate.certificate
+        if certificate.relative - certificate.rounding <= _SOLVED * tol:
+            return  # what keeps the gap above tol is rounding, which no step changes
         keep = full and iterate.certificate.value < 0.25 * gap
         accurate = fresh and not keep  # a new Hessian that did not help much
         block = block.follow(point, new) if keep else None
@@ -153,8 +161,13 @@ def _on_fixed_proxies(problem: ProxySVM, point: _Point) -> Iterator[Iterate]:
     """
     gap = point.iterate().certificate.value
     for _ in range(_PROXIES):
-        machine = SVMDual.classification(problem.proxy_kernel(point.a), problem.domain)
-        solved, _ = solve_dual(machine, tol=1e-9)
+        if problem.full:
+            K = problem.proxy_kernel(point.a)
+            machine = SVMDual.classification(K, problem.domain)
+            solved, _ = solve_dual(machine, tol=1e-9)
+        else:  # no n x n matrix
+            features = DenseTiles(problem.proxy_features(point.a))
+            solved, _ = linear_svm(features, problem.domain, tol=1e-9)
         point = _Point.at(problem, problem.domain.project(solved.x))
         iterate = point.iterate()
         yield iterate
@@ -177,7 +190,7 @@ class _Block:
     """The quadratic model on the variables that may be free near the solution."""
 
     rows: np.ndarray
-    model: QuadraticModel
+    model: ActiveSets
 
     @classmethod
     def around(cls, point: _Point, *, accurate: bool) -> _Block:
@@ -189,8 +202,13 @@ class _Block:
             order = np.argpartition(np.abs(point.reduced[outside]), extra)
             outside = outside[order[:extra]]
         rows = np.sort(np.concatenate([np.flatnonzero(~point.settled), outside]))
-        H = point.problem.hessian_block(point.a, rows, accurate=accurate)
-        return cls(rows, QuadraticModel(H, domain.y[rows], domain.upper[rows]))
+        box = domain.y[rows], domain.upper[rows]
+        problem = point.problem
+        if not problem.full and rows.size > _DENSE * problem.part.d.size:
+            of_rank = problem.hessian_factors(point.a, rows, accurate=accurate)
+            return cls(rows, LowRankModel(*of_rank, *box))
+        H = problem.hessian_block(point.a, rows, accurate=accurate)
+        return cls(rows, QuadraticModel(H, *box))
 
     def step(self, point: _Point, ridge: float) -> tuple[_Point | None, bool]:
         """Maximise the model, then search along the step; None if it does not rise."""

@@ -29,7 +29,8 @@ import scipy.linalg
 
 from krein.arrays import Array
 from krein.machines._loop import Iterate
-from krein.machines.box import BalancedBox, QuadraticModel
+from krein.machines.box import BalancedBox
+from krein.machines.quadratic_model import QuadraticModel
 from krein.published.checks import check
 from krein.published.solver import infeasibility, solver
 from krein.result import Certificate
