@@ -1,5 +1,6 @@
 """A comparison says how long it takes: before a long one, after its first split."""
 
+import itertools
 import subprocess
 import sys
 import warnings
@@ -56,11 +57,13 @@ def test_more_than_an_hour_is_warned_of_before(seconds, warned, problem, monkeyp
         assert "approximation=KreinNystroem" in texts[0]
 
 
-def test_the_least_is_less_than_what_it_takes(rng):
+def test_the_least_is_less_than_what_it_takes(monkeypatch):
     """Cubic in the items, and shared by the jobs."""
+    seconds = itertools.count()  # an eigendecomposition takes one
+    monkeypatch.setattr(estimate, "perf_counter", lambda: float(next(seconds)))
     one = estimate.least_seconds(4000, 10)
-    assert 5 < estimate.least_seconds(8000, 10) / one < 13
-    assert estimate.least_seconds(4000, 10, 2) < 0.9 * one
+    assert estimate.least_seconds(8000, 10) == pytest.approx(8 * one)
+    assert estimate.least_seconds(4000, 10, 2) == pytest.approx(one / 2)
 
 
 def test_others_progress_is_called_as_before(problem):

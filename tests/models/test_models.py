@@ -204,6 +204,14 @@ def test_arbitrary_bytes_are_refused(content):
         load_bytes(content)
 
 
+@pytest.mark.parametrize(
+    "start", [b"ARROW1", b"PAR1", b"\x80\x04", b"\xff\xfe", b"PK\x03"]
+)
+def test_files_of_other_programs_are_no_models(start):
+    with pytest.raises(ModelFileError, match="not a krein model"):
+        load_bytes(start + b" and so on")
+
+
 json_values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
     lambda inner: (

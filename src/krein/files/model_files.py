@@ -29,7 +29,7 @@ from krein.files import model_contents as known
 from krein.files.binary import load_array
 from krein.files.model_state import state_faults
 from krein.files.older_models import OLDEST, upgraded
-from krein.files.sources import readable
+from krein.files.sources import regular_file
 from krein.kernels.registry import Kernel
 from krein.store.files import atomic_write
 
@@ -151,7 +151,7 @@ def load_model(path: str | Path, kernel: Callable | None = None) -> Any:
     ...     load_model(save_model(KreinSVC().fit(K, [0, 1]), path)).predict(K)
     array([0, 1])
     """
-    with readable(path) as file:
+    with regular_file(path) as file:
         try:
             with zipfile.ZipFile(file) as archive:
                 return _Reader(archive, kernel).model()

@@ -236,19 +236,29 @@ def called(names: Names, k: int) -> str:
 
 @contextmanager
 def readable(path: str | os.PathLike) -> Iterator[Path]:
-    """Give a regular file to read; ``-`` is standard input, kept in a temporary one.
+    """Give a file of numbers or items to read, as `regular_file`.
 
     What readers do not take as it is (an archive, a workbook) is written anew in a
-    temporary folder. Devices and pipes are refused: they may never end, and cannot be
-    looked at twice.
+    temporary folder.
+    """
+    with regular_file(path) as file:
+        shown = "standard input" if str(path) == "-" else path
+        with _plain(file, shown) as plain:
+            yield plain
+
+
+@contextmanager
+def regular_file(path: str | os.PathLike) -> Iterator[Path]:
+    """Give a regular file; ``-`` is standard input, kept in a temporary one.
+
+    Devices and pipes are refused: they may never end, and cannot be looked at twice.
     """
     if str(path) == "-":
         with tempfile.TemporaryDirectory() as folder:
             kept = Path(folder) / "stdin"
             with open(kept, "xb") as handle:
                 shutil.copyfileobj(sys.stdin.buffer, handle)
-            with _plain(kept, "standard input") as file:
-                yield file
+            yield kept
         return
     path = Path(path)
     shown = printable(str(path))
@@ -258,8 +268,7 @@ def readable(path: str | os.PathLike) -> Iterator[Path]:
         raise IsADirectoryError(f"{shown} is not a file but a folder")
     if not path.is_file():
         raise FormatError(path, "is a device or a pipe; pass - for standard input")
-    with _plain(path, path) as file:
-        yield file
+    yield path
 
 
 @contextmanager
