@@ -362,17 +362,20 @@ def is_nearly_diagonal(K: np.ndarray) -> bool:
     return bool(np.mean(others < own) > 0.5)
 
 
-def warn_if_nearly_diagonal(K: np.ndarray, proba: np.ndarray, name: str) -> None:
-    """Warn where items like only themselves, and all held-out ones get one class.
+def warn_if_nearly_diagonal(
+    K: np.ndarray, proba: np.ndarray, tests: list[np.ndarray], name: str
+) -> None:
+    """Warn where items like only themselves, and all of each fold get one class.
 
-    `proba` has the probabilities of the classes (n, n_classes), NaN for items that were
-    not held out.
+    `proba` has the probabilities of the classes (n, n_classes), `tests` the items that
+    each fold held out. Which class a fold gets depends on its training part; folds of
+    one item say nothing, so that these must all get the same class.
     """
-    tested = ~np.isnan(proba).any(axis=1)
-    predicted = proba[tested].argmax(axis=1)
-    if np.unique(predicted).size == 1 and is_nearly_diagonal(K):
+    parts = [test for test in tests if np.size(test) > 1] or [np.concatenate(tests)]
+    same = all(np.unique(proba[part].argmax(axis=1)).size == 1 for part in parts)
+    if same and is_nearly_diagonal(K):
         warn_user(
-            f"{name}: every held-out item was given the same class, because the "
+            f"{name}: all items of a fold were given the same class, because the "
             "similarity is nearly diagonal: items are similar only to themselves. In "
             "exp(-gamma d) gamma is too large; try gamma='median', or pass the "
             "distances to SimilarityClassifier(kind='distance')"

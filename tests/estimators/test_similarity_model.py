@@ -9,7 +9,12 @@ import scipy.sparse
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.spatial.distance import cdist
 from sklearn.base import clone
-from sklearn.model_selection import GridSearchCV, GroupKFold, cross_val_score
+from sklearn.model_selection import (
+    GridSearchCV,
+    GroupKFold,
+    LeaveOneOut,
+    cross_val_score,
+)
 from sklearn.pipeline import make_pipeline
 
 import krein.scale
@@ -382,6 +387,15 @@ def test_a_nearly_diagonal_similarity_is_warned_of(gamma, kind, rng, recwarn):
     kind(**FEW).fit(K, y)
     said = [str(w.message) for w in recwarn if "nearly diagonal" in str(w.message)]
     assert bool(said) == (gamma == 40.0)
+
+
+@pytest.mark.parametrize(("cv", "period"), [(5, 2), (5, 4), (LeaveOneOut(), 4)])
+@pytest.mark.parametrize("kind", [SpectrumSVCCV, SimilarityClassifier])
+def test_the_class_of_a_fold_may_differ_from_the_next(cv, period, kind):
+    """Of two classes of one size, the larger in a training part is chance."""
+    y = (np.arange(20) % period == 0).astype(int)
+    with pytest.warns(UserWarning, match="nearly diagonal"):
+        kind(cv=cv, **FEW).fit(np.eye(20), y)
 
 
 def test_regression(points):

@@ -150,9 +150,10 @@ class SimilarityClassifier(SimilarityPool, KernelClassifier):
         held = np.mean([member.held for member in members], axis=0)
         self.conformity_ = conformity(held, target.codes, training.weight)
         if training.weight is None:
+            tests = [test for _, test in folds]
             for source, given in zip(training.sources, training.numbers, strict=True):
                 if isinstance(given, np.ndarray) and not source.is_distance:
-                    warn_if_nearly_diagonal(given, held, type(self).__name__)
+                    warn_if_nearly_diagonal(given, held, tests, type(self).__name__)
         return self
 
     def _machine_search(self) -> SpectrumSVCCV:

@@ -152,7 +152,10 @@ class SpectrumSVCCV(SpectrumSearch, KernelClassifier):
         held = self.fit_on(training, target, folds, screened=self._random_folds(groups))
         # Weights may well put all items into the class that weighs most.
         if training.weight is None and not training.K.is_sparse:
-            warn_if_nearly_diagonal(training.K.dense(), held, type(self).__name__)
+            tests = [test for _, test in folds]
+            warn_if_nearly_diagonal(
+                training.K.dense(), held, tests, type(self).__name__
+            )
         return self
 
     def fit_on(
