@@ -54,6 +54,21 @@ def test_operations(name, rng):
         assert abs(x - operation(p, q)) <= FINE * max(abs(operation(p, q)), abs(p))
 
 
+@pytest.mark.parametrize("power", [10, 17, 100])
+def test_small_entries_of_a_vector_are_not_lost(power, rng):
+    """Beside entries that are larger by any power, relative to their own row."""
+    A = np.diag(10.0 ** np.array([power, -power, 0.0]))
+    A[0, 2] = A[2, 0] = 1.0
+    x = np.array([10.0**-power, 10.0**power, 1.0]) * rng.uniform(1, 2, 3)
+    for matrix in (A, wide(A)):
+        found = exact(product(matrix, x))
+        for row, value in zip(A, found, strict=True):
+            wanted = [
+                mpmath.mpf(a) * mpmath.mpf(b) for a, b in zip(row, x, strict=True)
+            ]
+            assert abs(value - sum(wanted)) <= FINE * sum(map(abs, wanted))
+
+
 def test_numbers_of_numpy_may_stand_on_either_side():
     a = Wide(np.array([1.0, 2.0]), 1e-20)
     for found in (np.ones(2) + a, a + 1.0, np.float64(1.0) + a):

@@ -212,8 +212,12 @@ def product(A: Any, B: Any) -> Wide:
     """A B with 32 digits, relative to the largest entries of a row of A, a column of B.
 
     Both are cut into slices of so few bits that their products, by fast routines for
-    doubles, have no error at all. A may be sparse.
+    doubles, have no error at all. A may be sparse. A vector whose entries are of very
+    different sizes is multiplied entry by entry: beside 1 and a similarity of 1e186
+    coefficients of 1e-186 matter, and slices would not see them.
     """
+    if not scipy.sparse.issparse(A) and len(B.shape) == 1 and _spans_sizes(wide(B)):
+        return _entrywise(wide(A), wide(B))
     terms = A.shape[-1]
     bits = (53 - math.ceil(math.log2(max(terms, 2)))) // 2
     count = math.ceil(_BITS / bits)
@@ -224,6 +228,26 @@ def product(A: Any, B: Any) -> Wide:
         for i in range(order + 1):
             total = total + left[i] @ right[order - i]
     return total
+
+
+def _spans_sizes(x: Wide) -> bool:
+    """Whether slices would leave the smallest entry fewer digits than a double."""
+    sizes = np.abs(x.high[x.high != 0.0])
+    return sizes.size > 0 and bool(sizes.min() < 2.0 ** (53 - _BITS) * sizes.max())
+
+
+def _entrywise(A: Wide, x: Wide) -> Wide:
+    """A x, relative to the sum of the sizes of the terms of each entry."""
+    terms = A * x
+    while terms.shape[-1] > 1:
+        half = terms.shape[-1] // 2
+        last = terms[..., 2 * half :]
+        pairs = terms[..., :half] + terms[..., half : 2 * half]
+        terms = Wide(
+            np.concatenate([pairs.high, last.high], axis=-1),
+            np.concatenate([pairs.low, last.low], axis=-1),
+        )
+    return terms[..., 0]
 
 
 def _slices(A: Any, bits: int, count: int, axis: int) -> list[Any]:
