@@ -205,7 +205,7 @@ def test_proxy_on_any_scale(scale, rho, rng):
     A = rng.standard_normal((12, 12))
     y = np.where(np.arange(12) % 2, 1, -1)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
+        warnings.simplefilter("ignore")  # not converged, or solved to rounding
         model = ProxySVC(rho=rho, max_iter=200).fit(scale * (A + A.T), y)
     assert np.isfinite(model.dual_coef_).all()
     assert np.isfinite(model.duality_gap_).all()
