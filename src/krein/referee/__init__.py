@@ -15,6 +15,7 @@ Read it in this order:
 - `kernel`: the kernel that a spectrum fix trains on, and its map to the raw kernel;
 - `svm`, `proxy`, `mkl`, `ridge`, `logistic`, `dc_primal`, `cpd`, `repair`: one page per
   machine, with definition, source and checks;
+- `averages`: models that average several machines, and the means that predict;
 - `claims`: what was found beside what is claimed, and how far off a claim may be;
 - `report`: the outcome in numbers and words;
 - `digits`: arithmetic with 32 digits, because claims are about the last of 16.

@@ -235,6 +235,14 @@ class Box:
 
         `least` is a bound that the intercept has for another reason.
         """
+        own, allowed = self.settled_intercept(a, outputs, least)
+        fine = abs(b - own) <= allowed
+        return faults_of((fine, f"intercept_ is {b:.9g}, not {own:.9g}"))
+
+    def settled_intercept(
+        self, a: Array, outputs: Outputs, least: float = -np.inf
+    ) -> tuple[float, float]:
+        """Return the intercept by the rule for it, and how far doubles may be off."""
         own, shares = self.intercept(a, outputs.f)
         own = max(own, least)
         size = max(
@@ -245,9 +253,7 @@ class Box:
         rounding = float(shares @ (outputs.rounding + outputs.unsure))
         if least > -np.inf or not np.any(self.w - a):
             rounding = float(np.max(outputs.rounding + outputs.unsure))
-        allowed = rounding + 64 * EPS * size + _INTERCEPT * abs(own)
-        fine = abs(b - own) <= allowed
-        return faults_of((fine, f"intercept_ is {b:.9g}, not {own:.9g}"))
+        return own, rounding + 64 * EPS * size + _INTERCEPT * abs(own)
 
     # --------------------------------------------------------------------- stationary
 

@@ -8,6 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from krein.referee.averages import (
+    fitted_average,
+    is_average,
+    report_on_average,
+    report_on_pool,
+)
 from krein.referee.claims import Evidence, faults_of
 from krein.referee.cpd import judge_cpd
 from krein.referee.dc_primal import judge_dc_primal
@@ -50,6 +56,10 @@ def check_certificate(
     nothing with the solvers, and with 32 digits. A bound that is claimed too small by
     the last digits of a double is refused as well.
 
+    An average is judged machine by machine, and what predicts has to be the mean;
+    `SimilarityClassifier` and `SimilarityRegressor` model by model, each on the
+    similarities that its own conversion makes.
+
     Parameters
     ----------
     model : fitted estimator or Repaired
@@ -80,19 +90,27 @@ def check_certificate(
         return report_on("Repaired", judge_repaired(model, X), [], model.tol)
     model, X = _innermost(model, X)
     name = type(model).__name__
+    if hasattr(model, "models_"):
+        return report_on_pool(model, X, y, sample_weight, check_certificate)
     judge = _judge_of(model)
     if judge is not None and not hasattr(model, "dual_coef_"):
         raise ValueError(f"{name} is not fitted: call fit first")
-    if judge is None or not hasattr(model, "result_"):
+    average = is_average(model)
+    if judge is None or not (average or hasattr(model, "result_")):
         return unchecked(name, "it carries no certificate that the referee knows")
     if getattr(model, "approximation", None) is not None:
         return unchecked(name, "it was trained on landmarks, which it does not keep")
     if getattr(model, "solver", "") == "siqclp":
         return unchecked(name, "its bound is of many kernels, which it does not keep")
-    fitted = Fitted(model, X, y, sample_weight, P)
+    if average:
+        fitted = fitted_average(model, X, y, sample_weight)
+    else:
+        fitted = Fitted(model, X, y, sample_weight, P)
     faults = prediction_faults(fitted)
     if hasattr(model, "dense_coef_"):
-        return _sparse_report(fitted, faults, X, y, sample_weight, P=P)
+        return _sparse_report(model, fitted, faults, X, y, sample_weight, P=P)
+    if average and not faults:
+        return report_on_average(fitted, model)
     if faults:  # what predicts is not what was certified
         return report_on(name, [], faults, model.tol)
     with np.errstate(over="ignore", invalid="ignore"):  # what overflows is no claim
@@ -144,7 +162,7 @@ _ROUNDED = 1e-6  # of a claimed change
 
 
 def _sparse_report(
-    fitted: Fitted, faults: list[str], *data: Any, P: Any
+    model: Any, fitted: Fitted, faults: list[str], *data: Any, P: Any
 ) -> CertificateReport:
     """Judge the model that an expansion came from, and the change that is claimed.
 
@@ -152,7 +170,6 @@ def _sparse_report(
     "none"; what is claimed and recomputed is the largest change of an output on the
     training items, each taken as new.
     """
-    model = fitted.model
     before = _before_expansion(model)
     report = check_certificate(before, *data, P=P)
     claimed = float(model.sparse_error_)

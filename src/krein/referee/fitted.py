@@ -6,6 +6,7 @@ Nothing is assumed here: what a formula needs and the model does not have is an 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from copy import copy
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
@@ -160,6 +161,13 @@ class Fitted:
             self.asymmetry = 0.5 * float(abs(K - K.T).max())
             K = 0.5 * K + 0.5 * K.T
         self.K = K
+
+    def of(self, model: Any) -> Fitted:
+        """Return the same training problem, of another model with as many rows."""
+        other = copy(self)
+        other.model = model
+        other.results = model.result_
+        return other
 
     # --------------------------------------------------------------------- parameters
 

@@ -15,7 +15,7 @@ which is its definition; whether K~ is positive semidefinite is seen from f(l).
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from scipy.linalg import eigh_tridiagonal
@@ -121,6 +121,19 @@ def same_faults(rows: list[Row]) -> list[str]:
 # ----------------------------------------------------------------------- by eigenpairs
 
 
+def eigenpairs(A: Wide) -> Eigenpairs:
+    """Eigenpairs with 32 digits, or with 16 where there are many items."""
+    return Eigenpairs(A, len(A) <= _REFINED)
+
+
+class Image(NamedTuple):
+    """What a map makes of a vector, and how far doubles may be below and above."""
+
+    coordinates: Wide
+    low: Array
+    high: Array
+
+
 class Decomposed:
     """What a fix makes of all eigenpairs of a matrix A, which is R K R.
 
@@ -134,13 +147,15 @@ class Decomposed:
         f(l) and g(l).
     """
 
-    def __init__(self, fitted: Fitted, A: Wide, record: Fix):
+    def __init__(
+        self, fitted: Fitted, A: Wide, record: Fix, pairs: Eigenpairs | None = None
+    ):
         self.fitted = fitted
         self.record = record
         self.root = root(fitted.weight)
         self.raw = record.new_rows == "raw"
         self.refined = len(A) <= _REFINED
-        self.pairs = Eigenpairs(A, self.refined)
+        self.pairs = eigenpairs(A) if pairs is None else pairs
         self.values = self.pairs.values.high
         self.target, self.gain = self._applied(zero(self.values))
         largest = float(np.abs(self.values).max())
@@ -242,11 +257,30 @@ class Decomposed:
         off = np.full(self.values.size, np.inf)
         for _, gain in self._readings():
             off = np.minimum(off, np.abs((mapped - gain * given).high))
+        error = float(off.max()) / self.steepest
+        return error, bool(np.all(off <= self._map_rounding() + 1e-300))
+
+    def _map_rounding(self) -> Array:
+        """What rounding makes of each coordinate of the map of a vector of length 1."""
         rounding = _MAP * self.fitted.spread
         largest = float(np.abs(self.values).max())
-        allowed = rounding * (largest * self._slopes() + self.steepest)
-        error = float(off.max()) / self.steepest
-        return error, bool(np.all(off <= allowed + 1e-300))
+        return rounding * (largest * self._slopes() + self.steepest)
+
+    def coordinates(self, v: Array) -> Wide:
+        """R^-1 v along the eigenvectors."""
+        return self.pairs.vectors.T @ (wide(v) / self.root.high)
+
+    def image(self, v: Array) -> Image:
+        """Coordinates of the map of v."""
+        given = self.coordinates(v)
+        length = norm(v / self.root.high)
+        if self.raw:
+            off = np.full(v.size, _MAP * self.fitted.spread * length)
+            return Image(given, -off, off)
+        others = [(gain - self.gain) * given.high for _, gain in self._readings()]
+        off = self._map_rounding() * length
+        low = np.min(others, axis=0) - off
+        return Image(self.gain * given, low, np.max(others, axis=0) + off)
 
     def _slopes(self) -> Array:
         """Largest difference quotient of the gain, between each eigenvalue and others.

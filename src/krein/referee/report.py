@@ -100,6 +100,39 @@ def _words(
     return "\n".join(lines + [f"- {fault}" for fault in wrong])
 
 
+def report_on_parts(
+    name: str, parts: dict[str, CertificateReport], faults: list[str]
+) -> CertificateReport:
+    """One report from those of the parts that a model averages, each with its name."""
+    reports = list(parts.values())
+    kinds = [report.kind for report in reports]
+    kind = next(known for known in _MEANING if known in kinds)
+    holds: bool | None = not faults and all(report.holds for report in reports)
+    if not faults and any(report.holds is None for report in reports):
+        holds = None
+    claimed = np.concatenate([report.claimed for report in reports])
+    recomputed = np.concatenate([report.recomputed for report in reports])
+    verdict = {True: "holds", False: "does not hold", None: "cannot be checked"}
+    lines = [f"{name}: the certificate {verdict[holds]} ({_MEANING[kind]})"]
+    if claimed.size:
+        lines.append(
+            f"{claimed.size} rows: claimed at most {claimed.max():.6g}, recomputed at "
+            f"most {recomputed.max():.6g}"
+        )
+    lines += [f"- {fault}" for fault in faults]
+    for part, report in parts.items():
+        if not report.holds:
+            lines.append(f"- {part}: {report}")
+    return CertificateReport(
+        holds,
+        kind,
+        claimed,
+        recomputed,
+        np.concatenate([report.objective for report in reports]),
+        "\n".join(lines),
+    )
+
+
 def unchecked(name: str, reason: str) -> CertificateReport:
     """Report that nothing can be said, and why."""
     text = f"{name}: the certificate cannot be checked: {reason}"

@@ -38,23 +38,28 @@ def judge_svm(fitted: Fitted) -> Iterator[Evidence]:
     kernel = fixed_kernel(fitted, _method(fitted))
     faults = map_faults(kernel, rows)
     for row, result in zip(rows, fitted.results, strict=True):
-        claims_gap = result.certificate.kind == "gap"
         readings = kernel.readings(row.v, row.c)
-        evidences = []
-        for outputs in readings:
-            if kernel.convex and claims_gap:
-                bound = result.certificate.value
-                evidence = _optimal(fitted, kernel, row, outputs, bound)
-            else:
-                box, a, outputs = problem_of(fitted, row, outputs)
-                evidence = box.stationarity(a, outputs, box.infeasible(a))
-            evidences.append(evidence)
-        # A claim holds if it does for one way to read which eigenvalues are zero.
-        best = min(evidences, key=lambda evidence: evidence.found.value)
+        best = judge_row(fitted, kernel, row, readings, result.certificate)
         box, a, outputs = problem_of(fitted, row, readings[0])
         least = _least_intercept(fitted, row) if box.total else -np.inf
         intercept = box.intercept_faults(a, row.b, outputs, least)
         yield best._replace(faults=[*faults, *best.faults, *intercept])
+
+
+def judge_row(
+    fitted: Fitted, kernel: FixedKernel, row: Row, readings: list[Outputs], claim: Any
+) -> Evidence:
+    """Judge the variables of a row by the certificate that is claimed for them."""
+    evidences = []
+    for outputs in readings:
+        if kernel.convex and claim.kind == "gap":
+            evidence = _optimal(fitted, kernel, row, outputs, claim.value)
+        else:
+            box, a, outputs = problem_of(fitted, row, outputs)
+            evidence = box.stationarity(a, outputs, box.infeasible(a))
+        evidences.append(evidence)
+    # A claim holds if it does for one way to read which eigenvalues are zero.
+    return min(evidences, key=lambda evidence: evidence.found.value)
 
 
 def _method(fitted: Fitted) -> Any:
