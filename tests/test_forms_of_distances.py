@@ -56,13 +56,41 @@ def test_each_form_is_the_square_matrix(form):
         np.testing.assert_array_equal(*found)
 
 
+@pytest.mark.filterwarnings("ignore:X .*valid feature names")
+@pytest.mark.filterwarnings("ignore:X has feature names")
+@pytest.mark.parametrize("model", [DistanceTransformer, PCoA])
+@pytest.mark.parametrize("form", [*FORMS, "frame"])
+def test_transform_takes_the_training_items_in_each_form(model, form):
+    given = (FORMS | {"frame": lambda: pd.DataFrame(D, NAMES, NAMES)})[form]()
+    expected = model().fit(D).transform(D)
+    np.testing.assert_array_equal(model().fit(given).transform(given), expected)
+    np.testing.assert_array_equal(model().fit(D).transform(given), expected)
+
+
+@pytest.mark.filterwarnings("ignore:X has feature names")
+def test_distances_among_new_items_are_none_to_the_training_items():
+    few = D[:5, :5]
+    for given in (squareform(few), OtherDistanceMatrix(few, NAMES[:5])):
+        with pytest.raises(ValueError, match=r"distances among 5 items.*the 20 train"):
+            DistanceTransformer().fit(D).transform(given)
+
+
+def test_rows_of_a_frame_in_another_order_than_its_columns_are_refused():
+    frame = pd.DataFrame(D, NAMES, NAMES).iloc[::-1]
+    for model in (DistanceTransformer(symmetrize=True), PCoA()):
+        with pytest.raises(ValueError, match=r"in another order.*X\.loc\[X\.columns\]"):
+            model.fit(frame)
+        model.fit(frame.loc[frame.columns])
+
+
 class OtherDistanceMatrix:
     """What behaves as scikit-bio's class, where that is not installed."""
 
-    ids = tuple(NAMES)
+    def __init__(self, distances=D, names=NAMES):
+        self.distances, self.ids = distances, tuple(names)
 
     def to_data_frame(self):
-        return pd.DataFrame(D, NAMES, NAMES)
+        return pd.DataFrame(self.distances, self.ids, self.ids)
 
 
 @pytest.mark.parametrize("make", [distance_matrix, OtherDistanceMatrix])

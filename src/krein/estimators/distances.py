@@ -32,7 +32,9 @@ class DistanceTransformer(ClassNamePrefixFeaturesOutMixin, SquareInput):
 
     ``fit`` takes the square distances of the training items, ``transform`` rows of
     distances from new items to them, so that it can stand before any estimator with
-    ``kernel="precomputed"`` in a pipeline.
+    ``kernel="precomputed"`` in a pipeline. Distances between all training items may
+    also be the condensed vector of ``scipy.spatial.distance.pdist``, scikit-bio's
+    ``DistanceMatrix`` or a frame.
 
     Parameters
     ----------
@@ -108,8 +110,8 @@ class DistanceTransformer(ClassNamePrefixFeaturesOutMixin, SquareInput):
 
         Parameters
         ----------
-        X : array-like of shape (n, n)
-            Distances between training items.
+        X : array-like of shape (n, n), or of shape (n (n - 1) / 2,)
+            Distances between training items, in any of the forms named above.
         y : ignored
             For the common interface.
 
@@ -147,7 +149,7 @@ class DistanceTransformer(ClassNamePrefixFeaturesOutMixin, SquareInput):
         Parameters
         ----------
         X : array-like of shape (n_new, n_train)
-            Distances.
+            Distances; of the training items themselves, in any form that `fit` takes.
 
         Returns
         -------

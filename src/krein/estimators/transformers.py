@@ -26,6 +26,7 @@ from krein.spectrum.fixed_kernel import FixedKernel
 from krein.spectrum.fixes import Fix, as_fix
 from krein.threads import threads_for
 from krein.validation import (
+    check_order,
     check_similarity,
     numbers_that_fit,
     refuse_odd_arrays,
@@ -61,6 +62,7 @@ class SquareInput(TransformerMixin, Documented):
     def _check_square(self, X: Any, least: int = 1) -> Array:
         X = columns_of_rows(as_square(X) if self._kind == "distance" else X)
         refuse_odd_arrays(X)
+        check_order(X)
         given = getattr(X, "dtype", None)
         with numbers_that_fit("X"):
             X = validate_data(self, X, dtype=np.float64, ensure_min_samples=least)
@@ -72,12 +74,23 @@ class SquareInput(TransformerMixin, Documented):
 
     def _check_rows(self, X: Any) -> Array:
         check_is_fitted(self)
-        X = as_square(X) if self._kind == "distance" else X  # as in fit_transform
+        X = self._square_of_training_items(X) if self._kind == "distance" else X
         X = columns_of_rows(X, getattr(self, "feature_names_in_", ()))
         refuse_odd_arrays(X)
         X = validate_data(self, X, reset=False, dtype=np.float64)
         self._refuse_negative(X)
         return X
+
+    def _square_of_training_items(self, X: Any) -> Any:
+        """Take what `fit` took; a list of distances among others holds none to them."""
+        square = as_square(X)
+        if square is X or len(square) == self.n_features_in_:
+            return square
+        raise ValueError(
+            f"X has the distances among {len(square)} items: transform takes those "
+            f"from new items (rows) to the {self.n_features_in_} training items "
+            "(columns), e.g. scipy.spatial.distance.cdist(new, training)"
+        )
 
     def _refuse_negative(self, D: Array) -> None:
         smallest = float(D.min())
