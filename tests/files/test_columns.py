@@ -50,6 +50,11 @@ def test_columns_that_are_not_there_are_named(write):
         ("bird", ("wren", "owl"), True),  # words, each another one
         ("sample", ("1", "2"), True),  # counted, below a usual title
         ("Subject", ("17", "4"), True),
+        ("plot_id", ("17", "4"), True),  # a word id at the end
+        ("Plot ID", ("17", "4"), True),
+        ("plotId", ("17", "4"), True),
+        ("acid", ("17", "4"), False),
+        ("plot_id", ("17.5", "4"), False),
         ("bird", ("1", "2"), False),
         ("sample", ("1.5", "2.5"), False),
         ("sample", ("1", "1"), False),
@@ -62,6 +67,33 @@ def test_a_first_column_of_names_needs_no_option(write, title, first, named):
     assert read.names == (list(first) if named else None)
     assert read.columns == ["size", "age"] if named else [title, "size", "age"]
     assert (f"names from {title!r}" in read.notes[0]) == named
+
+
+@pytest.mark.parametrize(
+    ("title", "values", "warned"),
+    [
+        ("plot", "11 12 13 14 15", "counts the rows"),
+        ("plot", "11 12 13 14", None),  # as measurements may by chance
+        ("plot", "11 12 13 14 16", None),
+        ("plot", "1.5 2.5 3.5 4.5 5.5", None),
+        ("plot_id", "19 12 4 77 15", "has another number in each row"),
+        ("plot_id", "19 12 4 77 77", None),
+    ],
+)
+@pytest.mark.parametrize("how", [{}, {"label_column": "kind"}, {"format": "table"}])
+def test_numbers_that_count_the_rows_are_warned_of(
+    write, recwarn, title, values, warned, how
+):
+    rows = [f".{i},{v}" for i, v in enumerate(values.split())]
+    if how:
+        rows = [f"{row},{'uv'[i % 2]}" for i, row in enumerate(rows)]
+    text = "\n".join([f"size,{title}{',kind' if how else ''}", *rows])
+    assert title in read_items(write("t.csv", text), **how).columns
+    said = [str(warning.message) for warning in recwarn]
+    assert len(said) == (warned is not None)
+    if warned:
+        assert f"{title!r} {warned}" in said[0]
+        assert f"--id {title} (id_column={title!r})" in said[0]
 
 
 def test_words_that_repeat_are_no_names(write):

@@ -162,3 +162,19 @@ def test_a_label_too_many_is_no_header(tmp_path, write):
 def test_blanks_inside_labels(write):
     cities = read_labels(write("l.txt", "New York\nLos Angeles\nNew York\n"))
     assert cities.data.tolist() == ["New York", "Los Angeles", "New York"]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (
+            "".join(f"{20 + 3 * i}\n" for i in range(12)),
+            "12 labels, 12 different numbers",
+        ),
+        ("1.5\n2.5\n1.5\n", "3 labels, 2 different numbers"),
+        ("1\n2\n1\n", "3 labels of 2 classes"),
+        ("".join(f"x{i}\n" for i in range(12)), "12 labels of 12 classes"),
+    ],
+)
+def test_numbers_are_not_counted_as_classes(write, text, said):
+    assert said in read_labels(write("l.txt", text)).notes[0]

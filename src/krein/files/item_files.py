@@ -15,14 +15,10 @@ from krein.files import cells, sources, tables
 from krein.files.cells import Row
 from krein.files.matching import Labels, choose_labels
 from krein.files.sources import FormatError, How, Line, Named, Place, text_lines
+from krein.files.titles import is_title_of_names, warn_of_counts
 from krein.words import warn_user
 
 _TRUTH = {"true", "false"}
-# Titles of a first column that names the items, where its entries are all different.
-_ITEM_TITLES = frozenset(
-    "sample samples subject patient compound molecule substance specimen no no. nr nr. "
-    "code key identifier".split()
-)
 _BITS = re.compile(r"[01]{16,}")  # a fingerprint in one word
 _NUMBERS_PER_WORD = 4  # from here on words among numbers are taken for mistakes
 _WEIGHT = 5  # a digit and a separator become 8 bytes
@@ -298,7 +294,7 @@ def _column_of_names(
     texts = [row.text(0) for row in rows]
     if not cells.can_be_names(texts):
         return None
-    if titles[0].lower() in cells.NAME_TITLES | _ITEM_TITLES:
+    if is_title_of_names(titles[0]):
         return 0
     # Vectors hold no text: beside several numbers, a different word in each row can
     # only be a name. Beside a single one (titles and prices) it may be the item.
@@ -339,6 +335,7 @@ def _items(
     comma = mark != "," and tables.has_decimal_commas(rows)
     if not how.mixed:
         vectors = [_numbers_in(rows, k, title, comma) for k, title in titles.items()]
+        warn_of_counts(dict(zip(titles.values(), vectors, strict=True)))
         what = f"{len(rows)} vectors of {len(titles)} columns"
         return np.column_stack(vectors), what
     from krein.kernels.tables import warn_of_identifiers
@@ -357,12 +354,19 @@ def _items(
         columns.append(column)
         categories += any(isinstance(cell, str) for cell in column)
         gaps += column.count(None)
-    warn_of_identifiers(dict(zip(titles.values(), columns, strict=True)))
+    by_title: dict[str, Any] = dict(zip(titles.values(), columns, strict=True))
+    warn_of_identifiers(by_title)
+    warn_of_counts({title: x for title, x in by_title.items() if _is_full(x)})
     what = (
         f"{len(rows)} rows: {len(columns) - categories} columns of numbers, "
         f"{categories} of categories, {gaps} missing entries"
     )
     return list(zip(*columns, strict=True)), what
+
+
+def _is_full(column: list[Any]) -> bool:
+    """Whether all cells of a column are numbers."""
+    return all(isinstance(cell, float) for cell in column)
 
 
 def _numbers_in(rows: list[Row], k: int, title: str, comma: bool) -> list[float]:

@@ -15,6 +15,7 @@ from krein.files.binary import read_npy
 from krein.files.cells import Row
 from krein.files.sources import FormatError, Named, Names, Place
 from krein.files.tables import is_numbering
+from krein.numbers_or_classes import is_continuous
 
 _TITLES = ("label", "labels", "class", "classes", "target", "y", "category", "group")
 _SAMPLE = 100  # lines by which a blank is told to be a separator
@@ -155,8 +156,17 @@ def _find_labels(
         own = [row.name(beside) for row in rows]
         sources.unique_names(own, [row.place for row in rows])
     present = [row.name(place) for row in rows if not row.lacks_label(place)]
-    note = f"read {len(present)} labels of {len(set(present))} classes{where}"
+    note = f"read {_counted(present)}{where}"
     return Labels(rows, place, note, own)
+
+
+def _counted(labels: list[str]) -> str:
+    """Say how many labels there are, and of what: classes, or numbers."""
+    n = len(labels)
+    different = len(set(labels))
+    if all(map(cells.is_number, labels)) and is_continuous(list(map(float, labels))):
+        return f"{n} labels, {different} different numbers"
+    return f"{n} labels of {different} classes"
 
 
 def _find_separator(path: Path, names: Names) -> str:

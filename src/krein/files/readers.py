@@ -14,6 +14,8 @@ import numpy as np
 from krein.files import binary, cells, item_files, sources, square, tables
 from krein.files.hit_columns import is_pair_list
 from krein.files.sources import FormatError, How, Named
+from krein.files.titles import warn_of_counts
+from krein.files.triangles import read_triangle
 
 Reader = Callable[[Path, How], Named]
 
@@ -63,6 +65,8 @@ def _read_vectors(path: Path, how: How) -> Named:
         row = sources.called(read.names, i)
         column = sources.called(read.columns, j)
         raise FormatError(path, f"row {row} has no number in column {column}")
+    if read.columns is not None:
+        warn_of_counts(dict(zip(read.columns, read.data.T.tolist(), strict=True)))
     return read
 
 
@@ -270,8 +274,13 @@ def _read(found: Format, path: Path, how: How, *, matrix: bool) -> Named:
     except sources.TooLargeError:
         raise
     except FormatError as error:
+        is_text = matrix and not how.apart and found.name in ("csv", "tsv", "phylip")
+        triangle = read_triangle(path, how) if is_text else None
+        if triangle is not None:
+            return triangle
         hint = _hint(path, matrix) if found.name in ("csv", "tsv", "ucr") else ""
-        raise error.in_file(path, hint) from None
+        stop = "" if error.problem.endswith("?") else "."
+        raise error.in_file(path, f"{stop} {hint}" if hint else "") from None
 
 
 def _hint(path: Path, matrix: bool) -> str:
@@ -282,8 +291,15 @@ def _hint(path: Path, matrix: bool) -> str:
     titles = [x for x in first.texts() if not cells.is_number_or_missing(x)][:8]
     if not titles or (matrix and abs(len(others) + 1 - len(first.fields)) < 2):
         return ""
-    how = f"column= (--items COLUMN --kernel NAME), one of {', '.join(titles)}"
-    return f". For items that are text: {how}; or format='lines', one per line"
+    known = ", ".join(titles)
+    if matrix:
+        return (
+            "A table of items needs a kernel: --kernel rbf for its numbers, --kernel "
+            "edit --items COLUMN for text in one column (in Python: read_items); "
+            f"--labels COLUMN names the labels. Columns: {known}"
+        )
+    how = f"column= (--items COLUMN --kernel NAME), one of {known}"
+    return f"For items that are text: {how}; or format='lines', one per line"
 
 
 def choose_format(path: Path, format: str | None, *, matrix: bool) -> Format:

@@ -15,6 +15,7 @@ import numpy as np
 from krein.files import cells
 from krein.files.cells import Row
 from krein.files.sources import FormatError, How, Named, Names, Place, unique_names
+from krein.files.titles import is_title_of_names
 
 _SHOWN = {"\t": "tab", " ": "blanks"}
 # Titles above a column of names, beside those of `cells.NAME_TITLES`.
@@ -366,12 +367,13 @@ def _is_id(parsed: _Parsed, titles: list[str], matrix: bool) -> bool:
     n, width = parsed.values.shape
     if len(titles) != width or width < 2:
         return False
-    is_titled = titles[0].lower() in cells.NAME_TITLES
     if matrix and width != n + 1:
         return False
     if matrix:
+        is_titled = titles[0].lower() in cells.NAME_TITLES
         return is_titled or set(titles[1:]) == set(parsed.first)
-    return bool(titles[0]) and is_titled and cells.can_be_names(parsed.first)
+    is_titled = bool(titles[0]) and is_title_of_names(titles[0])
+    return is_titled and cells.can_be_names(parsed.first)
 
 
 def is_numbering(values: Sequence[str] | np.ndarray) -> bool:

@@ -433,7 +433,7 @@ def convergence_condition(
 
     Theorem 1 claims that CCICP-GD converges to a stationary point if its inexactness
     epsilon is below ``alpha (||K+|| - ||K-||) - ||K||^2 / (4 n)``, with norms
-    mu_max + tau and |mu_min| + tau. Its proof replaces ``||K+^-1|| ||K-||`` by
+    mu_max + tau and ``|mu_min| + tau``. Its proof replaces ``||K+^-1|| ||K-||`` by
     ``||K-|| / ||K+||``: with K = diag(10, -1), n = 2, alpha = 5, tau = 1.1 the bound is
     32.5, and exact CCCP diverges. What is true: the stationarity equation has exactly
     one solution if ``|mu_min| < 4 n alpha`` (two classes).
