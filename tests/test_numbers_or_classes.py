@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from krein import SpectrumSVC, compare, diagnose
+from krein import SimilarityRegressor, SpectrumSVC, compare, diagnose
 from krein.numbers_or_classes import is_continuous
 
 RNG = np.random.default_rng(0)
@@ -52,6 +52,17 @@ def test_one_rule_for_all_who_ask():
     assert "regression-target" in keys
     with pytest.raises(ValueError, match="continuous"):
         SpectrumSVC().fit(K, y)
+
+
+@pytest.mark.parametrize("kind", ["similarity", "distance"])
+def test_the_line_that_repairs_fits_numbers(kind):
+    x = RNG.standard_normal(40)
+    D = np.abs(np.subtract.outer(x, x))
+    K = D if kind == "distance" else np.exp(-D)
+    found = diagnose(K, np.round(x, 1), kind=kind).findings
+    (line,) = [f.python for f in found if f.key == "regression-target"]
+    scope = {"SimilarityRegressor": SimilarityRegressor, "K": K, "y": np.round(x, 1)}
+    assert eval(line, scope).score(K, x) > 0.9
 
 
 def test_a_task_that_is_told_is_the_task():

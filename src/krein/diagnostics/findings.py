@@ -338,12 +338,13 @@ def _labels(seen: Evidence) -> Iterator[Finding]:
             command="krein inspect FILE --labels LABELS --label-column TITLE",
         )
     elif seen.are_numbers:
+        kind = "kind='distance'" if seen.kind == "distance" else ""
         yield Finding(
             "note",
             "regression-target",
             f"{different} different labels for {n} items, all of them numbers: taken "
             "as numbers to be predicted, not as classes.",
-            python="SpectrumSVRCV().fit(K, y)",
+            python=f"SimilarityRegressor({kind}).fit(K, y)",
             command="krein compare FILE --labels LABELS --task regression",
         )
     elif seen.classes is None:
