@@ -1,5 +1,7 @@
 """Estimators at low rank: the exact method at m = n, landmarks only to predict."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -21,6 +23,7 @@ from krein import (
     sigmoid_kernel,
     tl1_kernel,
 )
+from krein.estimators.proxy import numbers_on_landmarks
 from krein.machines import second_order
 from krein.machines.box import BalancedBox
 from krein.machines.proxy import ProxySVM
@@ -235,6 +238,43 @@ def test_proxy_refuses_more_items_than_a_gap_can_be_claimed_for(rng):
     model.fit(X, y, sample_weight=weight)  # these are not there
 
 
+def test_proxy_looks_at_memory_before_similarities_are_computed(rng, monkeypatch):
+    X = rng.random((2000, 2))
+    y = X[:, 0] > 0.5
+    needed = 8 * numbers_on_landmarks(2000, 30)
+    asked = []
+
+    def kernel(A, B):
+        asked.append(len(A))
+        return np.exp(-np.abs(A[:, None] - B).sum(axis=2))
+
+    model = with_landmarks(ProxySVC(kernel=kernel), 30)
+    monkeypatch.setenv("KREIN_MEMORY_LIMIT", str(needed - 1))
+    with pytest.raises(MemoryError, match="ProxySVC on 2000 items and 30 landmarks ne"):
+        model.fit(X, y)
+    assert not asked
+    monkeypatch.setenv("KREIN_MEMORY_LIMIT", str(needed))
+    model.fit(X, y)
+    assert max(asked) >= 256
+
+
+@pytest.mark.parametrize(("n", "m"), [(6000, 50), (2000, 300)])
+def test_proxy_with_landmarks_takes_the_memory_that_is_said(n, m):
+    rng = np.random.default_rng(0)
+    X = rng.random((n, 10))
+    score = np.sin(6 * X[:, 0]) + X[:, 1] - X[:, 2] ** 2
+    y = score + 0.2 * rng.standard_normal(n) > 0.2
+    model = with_landmarks(ProxySVC(kernel="tl1", rho=100.0, max_iter=5, tol=1e-4), m)
+    tracemalloc.start()
+    try:
+        model.fit(X, y)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    said = 8 * numbers_on_landmarks(n, m)
+    assert 0.3 * said <= peak <= said
+
+
 @pytest.mark.parametrize("rho", [1.0, 100.0])
 def test_proxy_with_landmarks_needs_no_system_of_its_free_variables(rho, monkeypatch):
     """Models of low rank are those of their matrix, at a cost that grows with n."""
@@ -246,10 +286,10 @@ def test_proxy_with_landmarks_needs_no_system_of_its_free_variables(rho, monkeyp
     free = (model.alpha_[0] > 0.0) & (model.alpha_[0] < 1.0)
     assert free.sum() > 500
     assert model.result_.certificate.relative <= 1e-6
-    monkeypatch.setattr(second_order, "_DENSE", np.inf)
+    monkeypatch.setattr(second_order, "DENSE", np.inf)
     dense = with_landmarks(ProxySVC(kernel="tl1", rho=rho), 50).fit(X, y)
     assert dense.result_.value == pytest.approx(model.result_.value, rel=1e-7)
-    monkeypatch.setattr(second_order, "_DENSE", 4)
+    monkeypatch.setattr(second_order, "DENSE", 4)
     monkeypatch.setattr(second_order, "QuadraticModel", None)  # none is made
     with_landmarks(ProxySVC(kernel="tl1", rho=rho), 50).fit(X, y)
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import KW_ONLY
+from numbers import Integral
 from typing import Any
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from krein.arrays import Array
+from krein.arrays import Array, require_memory
 from krein.declarations import CONSTRAINTS, Fitted, declares_parameters
 from krein.estimators._proxy_options import SOLVERS, default_grid, split_options
 from krein.estimators._tasks import KernelClassifier
@@ -17,12 +18,23 @@ from krein.machines._loop import report
 from krein.machines.box import BalancedBox
 from krein.machines.new_points import RULES, Proxy, checked_batch, linear_coef
 from krein.machines.proxy import ProxySVM
+from krein.machines.second_order import DENSE
 from krein.selection.search import RANKED
 from krein.sklearn_internals import StrOptions, num_samples
 from krein.training import Classes, FittedRows, Row, Training, ravel_rows, starting_rows
 
-# With landmarks: a fit takes 5 s of 1e4 items, 94 s of 2e4.
 _MOST_ON_LANDMARKS = 100_000  # items; of more hardly any gap could be claimed
+# Numbers that are held for each item and n_components at the peak of a fit.
+_ARRAYS_ON_LANDMARKS = 3  # eigenvectors, factors of the curvature, and a copy
+_NODES_ON_LANDMARKS = 250  # columns of these factors beside the landmarks
+_DENSE_ON_LANDMARKS = 2  # squares of the variables of a model that is not of low rank
+
+
+def numbers_on_landmarks(n: int, m: int) -> int:
+    """Numbers in memory at the peak of a fit of n items on m landmarks."""
+    dense = min(n, DENSE * m)
+    factors = _ARRAYS_ON_LANDMARKS * n * (m + _NODES_ON_LANDMARKS)
+    return factors + _DENSE_ON_LANDMARKS * dense**2
 
 
 @declares_parameters
@@ -77,7 +89,8 @@ class ProxySVC(KernelClassifier):
         approximated similarity; what the approximation itself leaves out is not in
         it, `approximation_error_` estimates that on a sample. Not with
         ``new_points="luss"``, and for at most 100 000 items: with their number grows
-        what rounding adds to the gap (about 1e-6 at 20 000, 1e-5 at 100 000).
+        what rounding adds to the gap (about 1e-6 at 20 000, 1e-5 at 100 000). A fit
+        holds about 24 n (m + 250) bytes and says beforehand if they do not fit.
     solver_options : dict, optional
         ``init`` (alpha to start from), ``oracle`` (``"quadrature"`` or ``"eigh"``: one
         eigendecomposition per step, as published); options of the published solvers,
@@ -160,13 +173,21 @@ class ProxySVC(KernelClassifier):
     def _approximated(
         self, items: Any, dtype: Any, weight: Array | None, kept: np.ndarray | None
     ) -> Training:
-        """Refuse more items than a gap means much for, before anything is computed."""
+        """Refuse what is too large, before anything is computed."""
         n = num_samples(items) if kept is None else kept.size
         if n > _MOST_ON_LANDMARKS:
             raise ValueError(
                 f"ProxySVC takes at most {_MOST_ON_LANDMARKS} items with landmarks, as "
                 f"rounding grows with their number, not {n}. Use fewer, or its limit "
                 "for large rho, SpectrumSVC('clip', approximation=...)"
+            )
+        m = getattr(self._approximation, "n_components", None)
+        if isinstance(m, Integral):  # others are refused where landmarks are chosen
+            require_memory(
+                8.0 * numbers_on_landmarks(n, int(m)),
+                f"ProxySVC on {n} items and {m} landmarks",
+                "Use fewer items or landmarks, or its limit for large rho, "
+                "SpectrumSVC('clip', approximation=...)",
             )
         return super()._approximated(items, dtype, weight, kept)
 

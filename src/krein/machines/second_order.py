@@ -33,7 +33,7 @@ _ROUNDING = 1e-9  # relative changes of f that its rounding errors may hide
 _SINGLE = 1e-4  # relative gap at which single precision may have been the limit
 _SOLVED = 1e-2  # share of tol at which a gap without rounding is small enough
 _CREEP = 1e-6  # relative rise of f in a step that counts as progress
-_DENSE = 4  # times the rank: with more variables the Hessian is kept as its factors
+DENSE = 4  # times the rank: with more variables the Hessian is kept as its factors
 _FEW = 100  # variables up to which a second-order step costs next to nothing
 _PROXIES = 10  # proxies that are held fixed, after the last second-order step
 _PATIENCE = 15  # steps without progress or a better gap before the method gives up
@@ -204,7 +204,7 @@ class _Block:
         rows = np.sort(np.concatenate([np.flatnonzero(~point.settled), outside]))
         box = domain.y[rows], domain.upper[rows]
         problem = point.problem
-        if not problem.full and rows.size > _DENSE * problem.part.d.size:
+        if not problem.full and rows.size > DENSE * problem.part.d.size:
             of_rank = problem.hessian_factors(point.a, rows, accurate=accurate)
             return cls(rows, LowRankModel(*of_rank, *box))
         H = problem.hessian_block(point.a, rows, accurate=accurate)
