@@ -17,7 +17,7 @@ from typing import ClassVar
 
 import numpy as np
 from scipy.optimize import brentq
-from scipy.special import expit, xlogy
+from scipy.special import expit, xlog1py, xlogy
 
 from krein.arrays import Array
 
@@ -183,7 +183,8 @@ class Logistic(Loss):
     def conjugate(self, a: Array, lam: float) -> float:
         """Dual part of the loss."""
         u = np.clip(2 * lam * self.y * a / self.weight, 0.0, 1.0)
-        return float(-self.weight @ (xlogy(u, u) + xlogy(1 - u, 1 - u)))
+        # log(1 - u) would lose all digits of a small u.
+        return float(-self.weight @ (xlogy(u, u) + xlog1py(1 - u, -u)))
 
 
 LOSSES: dict[str, Callable[[Array, Array], Loss]] = {
