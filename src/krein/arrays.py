@@ -78,9 +78,9 @@ def product_and_error(K: Any, V: Array) -> tuple[Array, Array]:
     V : ndarray of shape (m,) or (m, k)
         Coefficients.
     """
-    n = K.shape[0]
     if hasattr(K, "product_and_error"):  # it knows better
         return K.product_and_error(V)
+    n = K.shape[0]
     if scipy.sparse.issparse(K):
         return K @ V, rounding_of_sums(n) * (abs(K) @ np.abs(V))
     support = np.flatnonzero(V if V.ndim == 1 else V.any(axis=1))
@@ -99,26 +99,37 @@ def product_and_error(K: Any, V: Array) -> tuple[Array, Array]:
     return outputs, rounding_of_sums(support.size) * size
 
 
-def extended_product(K: Array, v: Array) -> tuple[Array, Array]:
+def extended_product(K: Any, v: Array) -> tuple[Array, Array]:
     """K v as `product_and_error`, in the longest floating-point numbers there are.
 
     Tens of times slower; where these are no longer than float64 the error is the same.
     """
+    if hasattr(K, "extended_product"):  # it knows better
+        return K.extended_product(v)
     wide = np.longdouble
-    share = float(np.finfo(wide).eps) * (2.0 + float(np.sqrt(len(v))))
+    share = wide_rounding_of_sums(len(v))
     outputs, error = np.zeros((2, K.shape[0], *v.shape[1:]))
     for i in range(0, K.shape[0], _BLOCK):
         rows = slice(i, i + _BLOCK)
-        outputs[rows] = K[rows].astype(wide) @ v.astype(wide)
-        error[rows] = share * (np.abs(K[rows]) @ np.abs(v))
+        if isinstance(K, np.ndarray):
+            block = K[rows]
+        else:
+            block = K.block(np.arange(K.shape[0])[rows], np.arange(len(v)))
+        outputs[rows] = block.astype(wide) @ v.astype(wide)
+        error[rows] = share * (np.abs(block) @ np.abs(v))
     return outputs, error + 0.5 * _EPS * np.abs(outputs)
+
+
+def wide_rounding_of_sums(terms: int) -> float:
+    """As `rounding_of_sums`, of sums in the longest floating-point numbers."""
+    return float(np.finfo(np.longdouble).eps) * (2.0 + float(np.sqrt(terms)))
 
 
 def extended_square(K: Array, weight: Array | None, v: Array) -> tuple[Array, Array]:
     """K W K v as `extended_product`, for a symmetric K and a diagonal W."""
     wide = np.longdouble
     w = np.ones(len(v)) if weight is None else weight
-    share = float(np.finfo(wide).eps) * (2.0 + float(np.sqrt(len(v))))
+    share = wide_rounding_of_sums(len(v))
     inner = np.zeros(len(v), dtype=wide)
     outputs, error, off = np.zeros((3, len(v)))
     blocks = [slice(i, i + _BLOCK) for i in range(0, len(v), _BLOCK)]

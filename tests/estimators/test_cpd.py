@@ -301,6 +301,18 @@ def test_a_gap_within_tol_is_that_of_the_coefficients_too(seed):
     assert check_certificate(model, drawn.X, drawn.y, drawn.weight).holds
 
 
+@pytest.mark.parametrize("seed", [2, 8])
+def test_sums_that_cancel_are_computed_with_more_digits(seed):
+    """The coefficients were optimal, but their outputs rounded by more than tol."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((40, 1))
+    y = 10 + np.sin(3 * X[:, 0]) + 0.1 * rng.standard_normal(40)
+    model = CPDRegressor(1e-3, polynomial="zero").fit(X, y)
+    assert model.result_.converged
+    report = check_certificate(model, X, y)
+    assert report.holds, report
+
+
 @pytest.mark.filterwarnings("ignore:polynomial='zero' leaves only")
 @pytest.mark.parametrize("model", [CPDSVC(), CPDSVCCV([1.0, 0.1])], ids=["one", "cv"])
 def test_auto_with_fewer_samples_in_a_fold_than_polynomials(rng, model):

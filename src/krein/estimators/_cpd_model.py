@@ -13,7 +13,13 @@ import numpy as np
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_array
 
-from krein.arrays import Array, product_and_error, require_for
+from krein.arrays import (
+    Array,
+    extended_product,
+    product_and_error,
+    require_for,
+    rounding_of_sums,
+)
 from krein.declarations import COEFFICIENTS, RESULTS, Fitted, declares_parameters
 from krein.estimators._base import KernelModel
 from krein.items import take
@@ -371,6 +377,8 @@ class _RawOutputs:
         Phi a.
     f, error : ndarray of shape (n,)
         Outputs, and a bound on their rounding.
+    product : callable
+        How they were multiplied.
     """
 
     a: Array
@@ -378,17 +386,25 @@ class _RawOutputs:
     image: Array
     f: Array
     error: Array
+    product: Callable[..., tuple[Array, Array]]
 
     @classmethod
-    def of(cls, result: Result, space: Space, training: CPDTraining) -> _RawOutputs:
+    def of(
+        cls,
+        result: Result,
+        space: Space,
+        training: CPDTraining,
+        product: Callable[..., tuple[Array, Array]] = product_and_error,
+    ) -> _RawOutputs:
         """Expand a solution."""
         a, p = space.expand(result.info["c"], result.info["b"])
-        if space.core is None and isinstance(space.K, KernelColumns):
-            image, error = space.K.product_and_error(a)
-        else:
-            image, error = product_and_error(training.K, a)
-        polynomial, more = product_and_error(training.P, p)
-        return cls(a, p, image, image + polynomial, error + more)
+        kept = space.core is None and isinstance(space.K, KernelColumns)
+        image, error = product(space.K if kept else training.K, a)
+        polynomial, more = product(training.P, p)
+        if product is extended_product:  # then what they are summed to counts as well
+            sizes = np.abs(image) + np.abs(polynomial)
+            error = error + rounding_of_sums(a.size) * sizes
+        return cls(a, p, image, image + polynomial, error + more, product)
 
 
 def _on_raw_kernel(
@@ -397,19 +413,26 @@ def _on_raw_kernel(
     """Certify the coefficients that predict, on the raw kernel, rounding counted."""
     raw = _RawOutputs.of(result, space, training)
     counted = _counted(problem, result, raw, space, training, tol)
-    for improved in (_further, _beyond_the_margin):
+    for improved in (_as_it_is, _further, _beyond_the_margin):
         if not (problem.lam and counted.is_solved_to_rounding(tol)):
             break
         other = improved(problem, result, raw, tol)
         if other is None:
             continue
-        outputs = _RawOutputs.of(other, space, training)
+        outputs = _RawOutputs.of(other, space, training, extended_product)
         better = _counted(problem, other, outputs, space, training, tol)
         if better.certificate.relative < counted.certificate.relative:
             result = other
             raw = outputs
             counted = better
     return counted
+
+
+def _as_it_is(
+    problem: CPDProblem, result: Result, raw: _RawOutputs, tol: float
+) -> Result:
+    """Outputs with more digits may be all that is needed."""
+    return result
 
 
 def _further(
@@ -468,7 +491,7 @@ def _counted(
         least = _bound_of(problem, result, tol)
         least -= problem.lam * float(np.abs(a) @ error)
     elif dual is not None:
-        energy = space.core.energy(training.K, dual, a, image, error)
+        energy = space.core.energy(training.K, dual, a, image, error, raw.product)
         least = loss.conjugate(dual, problem.lam) - problem.lam * energy
     if space.free is not None:  # P'c = 0 holds to rounding
         excess, off = space.free.excess(c if dual is None else dual)

@@ -22,7 +22,12 @@ from scipy.linalg.blas import dsymm, dsymv, dsyr2k
 from scipy.sparse.linalg import LinearOperator, cg
 from sklearn.exceptions import ConvergenceWarning
 
-from krein.arrays import Array, product_and_error, rounding_of_sums
+from krein.arrays import (
+    Array,
+    product_and_error,
+    rounding_of_sums,
+    wide_rounding_of_sums,
+)
 from krein.similarity.matrix import Similarities
 
 _MANY = 700  # samples, from which on conjugate gradients are tried first
@@ -177,14 +182,32 @@ class KernelColumns:
         """K c, and a bound on its rounding; see `krein.arrays.product_and_error`."""
         if self.matrix.kernel is None:
             return product_and_error(self.matrix, c)
-        s, sizes = np.flatnonzero(c), np.zeros(c.size)
+        sizes, n_terms = np.zeros(c.size), 0
+        for some, rows in self._blocks(c):
+            sizes += np.abs(c[some]) @ np.abs(rows, out=rows)
+            n_terms += some.size
+        return self @ c, rounding_of_sums(n_terms) * sizes
+
+    def extended_product(self, c: Array) -> tuple[Array, Array]:
+        """K c of the kept columns; see `krein.arrays.extended_product`."""
+        wide = np.longdouble
+        outputs, sizes, n_terms = np.zeros(c.size, dtype=wide), np.zeros(c.size), 0
+        for some, rows in self._blocks(c):
+            outputs += c[some].astype(wide) @ rows.astype(wide)
+            sizes += np.abs(c[some]) @ np.abs(rows, out=rows)
+            n_terms += some.size
+        image = outputs.astype(np.float64)
+        return image, wide_rounding_of_sums(n_terms) * sizes + 0.5 * _EPS * abs(image)
+
+    def _blocks(self, c: Array) -> Iterator[tuple[np.ndarray, Array]]:
+        """Yield the columns that c needs, some at a time, in an array to write to."""
+        s = np.flatnonzero(c)
         rows = np.empty((_BLOCK, c.size))
         for i in range(0, s.size, _BLOCK):
             some = s[i : i + _BLOCK]
             for row, column in zip(rows, self._rows(some), strict=False):
-                np.abs(column, out=row)
-            sizes += np.abs(c[some]) @ rows[: some.size]
-        return self @ c, rounding_of_sums(s.size) * sizes
+                row[:] = column
+            yield some, rows[: some.size]
 
     def dense(self) -> Array:
         """Return the matrix."""

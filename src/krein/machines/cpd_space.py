@@ -93,13 +93,22 @@ class Core:
     factor: Array
     exact: bool = True
 
-    def energy(self, K: Any, c: Array, a: Array, image: Array, error: Array) -> float:
+    def energy(
+        self,
+        K: Any,
+        c: Array,
+        a: Array,
+        image: Array,
+        error: Array,
+        product: Callable[..., tuple[Array, Array]] = product_and_error,
+    ) -> float:
         """Bound the energy ``g'A^-1 g``, g = Z'Phi_J'c, of a dual point c from above.
 
         For every a on J with P_J'a = 0 it is ``2 c'Phi a - a'Phi a + s'A^-1 s``, where
         s = Z'(Phi_J'c - Phi_JJ a) is nearly zero for the a that c stands for. `image`
-        is Phi a on all samples, to `error`. What is left of P_J'a pulls at the part of
-        the difference that is a polynomial. Infinite where A is not known well enough.
+        is Phi a on all samples, to `error`, and `product` multiplies. What is left of
+        P_J'a pulls at the part of the difference that is a polynomial. Infinite where A
+        is not known well enough.
         """
         if not self.exact:
             return np.inf
@@ -107,7 +116,7 @@ class Core:
         Q = self.polynomials.Q
         if J.size < c.size:
             K = K.block(J, np.arange(c.size))
-        back, off = product_and_error(K, c)
+        back, off = product(K, c)
         s = back - image[J]
         off = off + error[J]
         pull = Q.T @ s
