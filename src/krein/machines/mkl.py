@@ -30,6 +30,8 @@ from krein.spectrum.decomposition import Spectrum
 
 _SVM_TOL = 1e-8
 _NOT_PSD = 1e-8  # negative eigenvalue of a kernel, relative to its largest one
+_STEEP = 1e-6  # a cut so much steeper than the flattest ends where that one begins
+_FLAT = 1e-9  # of its values: a cut that is flatter counts as flat
 _PATIENCE = 40  # cuts without a smaller gap: rounding allows no more
 
 
@@ -196,10 +198,14 @@ def svm_at(problem: MKLWeights, weights: Array) -> tuple[float, Array, float]:
 def _solve_lp(table: Array) -> tuple[Array, Array]:
     """Weights w that minimise ``max_j (table w)_j`` on the simplex, and multipliers."""
     m, p = table.shape
-    # Numbers near 1: the LP's own tolerances are absolute.
-    low = float(table.min())
-    size = max(float(table.max()) - low, 1e-300)
-    A = np.column_stack([(table - low) / size, -np.ones(m)])
+    # Numbers near 1, row by row: the LP's own tolerances are absolute, and the first
+    # cuts may be steeper by ten orders than those that the solution lies on.
+    rows = table - float(table.max(axis=0).min())
+    size = np.abs(rows).max(axis=1)
+    unit = max(float(size.min()), _FLAT * float(np.abs(table).min()), 1e-300)
+    size = np.maximum(size, unit)
+    height = np.where(unit > _STEEP * size, unit / size, 0.0)
+    A = np.column_stack([rows / size[:, None], -height])
     solution = scipy.optimize.linprog(
         np.append(np.zeros(p), 1.0),
         A_ub=A,
@@ -218,7 +224,7 @@ def _solve_lp(table: Array) -> tuple[Array, Array]:
         shares = np.zeros(m)
     else:
         weights = np.maximum(solution.x[:p], 0.0)
-        shares = np.maximum(-solution.ineqlin.marginals, 0.0)
+        shares = np.maximum(-solution.ineqlin.marginals, 0.0) / size
     if not shares.any():  # one cut lies above all others
         shares = (table @ weights == (table @ weights).max()).astype(float)
     return weights / weights.sum(), shares / shares.sum()
