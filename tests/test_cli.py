@@ -86,11 +86,12 @@ def test_demo_begins_with_what_it_found(demo):
     digits, promoters = report["cases"]
     recommended = digits["recommended"]
     wrong = {row["method"]: 1 - row["accuracy"] for row in digits["table"]}
-    assert recommended == "average"
-    assert wrong["average"] == pytest.approx(0.033, abs=0.012)
-    assert wrong["average"] + 0.01 < wrong["features"]  # a simple baseline
-    assert wrong["average"] + 0.05 < min(wrong["svc"], wrong["neighbors"])
-    assert f"on {100 * wrong['average']:.1f} %" in digits["finding"]
+    assert recommended == "similarity"
+    assert wrong[recommended] == pytest.approx(0.033, abs=0.012)
+    assert wrong[recommended] + 0.01 < wrong["features"]  # a simple baseline
+    assert wrong[recommended] + 0.05 < min(wrong["svc"], wrong["neighbors"])
+    assert f"on {100 * wrong[recommended]:.1f} %" in digits["finding"]
+    assert page.count("splits Similarity model was fed the similarity") == 4
     assert "About 50 similarities" in page
     headline = page.split("<h1>")[1].split("</h1>")[0].split("</span>")[1]
     assert digits["title"] in headline

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from krein import PseudoEuclideanEmbedding
+from krein import PseudoEuclideanEmbedding, compare
 from krein.comparison.baselines import free_scores as levels
 from krein.report.charts import (
     embedding,
@@ -45,6 +45,29 @@ def test_scores_and_confusion_agree(comparison):
         for key in (column.key for column in comparison.score_columns.values()):
             low, high = row[f"{key}_interval"]
             assert low <= row[key] <= high
+
+
+def test_the_page_says_what_the_recommended_model_was_fed(comparison, tmp_path):
+    """Conversions and fixes are those of the models, counted over the splits."""
+    K = comparison.problem.K
+    y = comparison.problem.codes
+    several = compare(K, y, methods=["similarity", "svc"], cv=2)
+    record, other = several.of("similarity")
+    assert len(record["fed"]) == len(other["fed"]) == 1  # its diagonal is not constant
+    assert record["fed"][0][0] == "as given"
+    fixes = {record["fed"][0][1], other["fed"][0][1]}
+    page = several.to_html(tmp_path / "page.html").read_text("utf-8")
+    (said,) = set(re.findall(r"<p>(In 2 splits Similarity model[^<]*)</p>", page))
+    assert "was fed the similarity as given (2); the best fix" in said
+    assert all(f"{fix} (" in said for fix in fixes)
+    own = np.diagonal(K)
+    D = np.sqrt(np.maximum(own[:, None] + own - 2 * K, 0.0))
+    of_distances = compare(D, y, methods=["similarity"], kind="distance", cv=2)
+    assert all(len(record["fed"]) == 3 for record in of_distances.records)
+
+
+def test_a_page_without_such_a_model_says_nothing_of_it(page):
+    assert "was fed" not in page.read_text("utf-8")
 
 
 def test_heat_map_keeps_block_means(rng):

@@ -344,6 +344,16 @@ def _richest_form(
     return K, new
 
 
+def _what_it_was_fed(model: Any) -> dict[str, Any]:
+    """Conversion and best fix of each similarity that a pool averages."""
+    if not hasattr(model, "ranking_"):
+        return {}
+    best: dict[tuple[str, str], str] = {}
+    for one in model.members_:  # the best of each first
+        best.setdefault((one["kernel"], one["conversion"]), one["fix"])
+    return {"fed": [[conversion, fix] for (_, conversion), fix in best.items()]}
+
+
 def _answer(
     state: ContenderSearch, model: Any, K: Any, new: Any, y: Array
 ) -> dict[str, Any]:
@@ -353,7 +363,7 @@ def _answer(
     fitted = alone_clock()
     predicted = model.predict(new)
     seconds = {"fit_seconds": fitted - start, "predict_seconds": alone_clock() - fitted}
-    record = {**seconds, "predicted": predicted.tolist()}
+    record = {**seconds, "predicted": predicted.tolist(), **_what_it_was_fed(model)}
     values = proba = predicted
     if isinstance(state.target, Classes):
         values = np.asarray(model.decision_function(new), float).reshape(y.size, -1)

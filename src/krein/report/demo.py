@@ -22,7 +22,8 @@ from krein.verdicts.sentences import demo_finding
 from krein.words import progress_bar
 
 # The quick ones: the demo has to end within 15 seconds on two processors.
-_METHODS = ("average", "svc", "clip", "flip", "square", "neighbors", "features")
+_METHODS = ("similarity", "average", "svc", "clip", "flip", "square", "neighbors",
+            "features")  # fmt: skip
 
 
 def write_demo(folder: str | Path, *, show: bool = True) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from krein.diagnostics.twins import listed_groups
+from krein.estimators._pool_candidates import in_words
 from krein.report import charts
 from krein.report.data import Case, machine, mistakes, recipe
 from krein.report.heat_map import heat_chart
@@ -46,6 +47,7 @@ def section(case: Case, index: int, cases: int) -> str:
         html={
             "heading": _heading(case) if cases > 1 else "",
             "alerts": _alerts(case.findings),
+            "fed": _fed(comparison, comparison.recommendation.contender),
             "lines": _pre(to_copy["shell"]) + _pre(to_copy["python"]),
             "several": _kernels(case),
             "table": score_table(comparison),
@@ -239,8 +241,32 @@ def _method(comparison: Any, name: str, labels: list[str]) -> str:
     return (
         f'<div class="pick" data-method="{escape(name)}">'
         f"<h4>{escape(comparison.title(name))}</h4><p>{escape(about)}</p>"
+        f"{_fed(comparison, name)}"
         f"{confusion_table(comparison.confusion(name).tolist(), labels)}</div>"
     )
+
+
+def _fed(comparison: Any, name: str) -> str:
+    """What a method that chooses what is fed to it has chosen, the usual first."""
+    records = comparison.of(name)
+    fed = [pair for record in records for pair in record.get("fed", [])]
+    if not fed:
+        return ""
+    conversions = Counter(in_words(conversion) for conversion, _ in fed)
+    fixes = Counter(fix for _, fix in fed)
+    text = say(
+        "fed",
+        splits=len(records),
+        name=comparison.title(name),
+        conversions=_counted(conversions),
+        fixes=_counted(fixes),
+    )
+    return f"<p>{escape(text)}</p>"
+
+
+def _counted(counts: Counter[str]) -> str:
+    """All that was chosen, with how often."""
+    return ", ".join(f"{what} ({count})" for what, count in counts.most_common())
 
 
 def _chosen_settings(records: Sequence[dict[str, Any]]) -> str:

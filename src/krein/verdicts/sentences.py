@@ -113,6 +113,11 @@ SENTENCES = {
     Fix.NOTHING_TO_FIX: (
         "The similarity is positive semidefinite: there is nothing to fix."
     ),
+    # what a model that chooses what is fed to it has chosen
+    "fed": (
+        "In {splits} splits {name} was fed the similarity {conversions}; the best fix "
+        "of each was {fixes}."
+    ),
     # several kernels
     "kernel": (
         "Use {kernel} with {name}: mean {score} {mean} {over}, against {others}."
