@@ -34,9 +34,9 @@ def errors(case, split, steps):
     K = case.matrix(items, train)
     K = 0.5 * (K + K.T)
     known, new = K[np.ix_(train, train)], K[np.ix_(test, train)]
-    tol = spectral._MANY[0]
+    tol = spectral.MANY_SETTINGS.tol
     for most in steps:
-        spectral.loosely.__defaults__ = ((tol, most),)
+        spectral.loosely.__defaults__ = (spectral.Loosely(tol, most),)
         start = time.process_time()
         model = SpectrumSVCCV().fit(known, codes[train])
         spent = time.process_time() - start
