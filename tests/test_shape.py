@@ -130,3 +130,16 @@ def test_constants_stand_one_a_line():
         and isinstance(node.value, ast.Tuple)
     }
     assert not several
+
+
+def test_no_conditional_stands_inside_another():
+    """`a if b else (c if d else e)` is read twice: two statements are read once."""
+    nested = {
+        f"{path.name}:{inner.lineno}"
+        for path in MODULES.values()
+        for outer in ast.walk(ast.parse(path.read_text()))
+        if isinstance(outer, ast.IfExp)
+        for inner in ast.walk(outer)
+        if isinstance(inner, ast.IfExp) and inner is not outer
+    }
+    assert not nested
