@@ -8,19 +8,8 @@ import pytest
 from scipy.spatial.distance import pdist, squareform
 
 from krein import PCoA, read_matrix
-from krein.cli import main
 
 NAMES = [f"s{i}" for i in range(25)]
-
-
-@pytest.fixture
-def krein(capsys):
-    def run(*words, code=0):
-        assert main([str(word) for word in words]) == code
-        captured = capsys.readouterr()
-        return captured.out, captured.err
-
-    return run
 
 
 @pytest.fixture

@@ -9,21 +9,9 @@ import numpy as np
 import pytest
 
 from krein import sigmoid_kernel, write_matrix
-from krein.cli import main
 
 NAMES = [f"s{i}" for i in range(30)]
 WORDS = [f"{'kernel' if i % 2 else 'colonel'}{'s' * (i % 3)}{i}" for i in range(24)]
-
-
-@pytest.fixture
-def krein(capsys):
-    def run(*words, code=0):
-        ended = main([str(word) for word in words])
-        captured = capsys.readouterr()
-        assert ended == code, captured.err
-        return captured
-
-    return run
 
 
 def write_rows(path, *rows):

@@ -7,18 +7,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from krein.cli import main
-
-
-@pytest.fixture
-def krein(capsys):
-    def run(*words, code=0):
-        assert main([str(word) for word in words]) == code
-        captured = capsys.readouterr()
-        return captured.out, captured.err
-
-    return run
-
 
 @pytest.fixture
 def table(tmp_path):
