@@ -110,9 +110,8 @@ class Space:
         if self.whole:
             change = c - e
             return float((change * product(self.phi, change)).sum())
-        difference = product(self.phi[self.J], e) - product(
-            self.phi[np.ix_(self.J, self.J)], wide(c[self.J])
-        )
+        inner = self.phi[np.ix_(self.J, self.J)]
+        difference = product(self.phi[self.J], e) - product(inner, wide(c[self.J]))
         g = self.pairs.vectors.T @ (self.Z.T @ difference)
         values = self.pairs.values.high
         return float(np.sum(g.high[self.seen] ** 2 / values[self.seen]))
@@ -146,41 +145,57 @@ def _complement(P: Array) -> Wide:
 def judge_cpd(fitted: Fitted) -> Iterator[Evidence]:
     """Judge every row."""
     model = fitted.model
-    J = np.arange(fitted.n)
-    n_basis = fitted.parameter("n_basis")
-    if n_basis is not None and n_basis < fitted.n and model.support_.size:
-        J = np.flatnonzero(np.isin(fitted.kept, model.support_))
     kind = getattr(model, "polynomial_", None) or fitted.parameter("polynomial")
-    polynomials = fitted.polynomials()
     phi = fitted.dense()
+    polynomials = fitted.polynomials()
+    basis = _basis_points(fitted)
     spaces: dict[bool, Space] = {}
     rows = zip(fitted.rows(), model.poly_coef_, fitted.results, strict=True)
     for row, p, result in rows:
         # "mixed": each row says by its polynomials whether it has them.
         free = bool(np.any(p)) if kind == "mixed" else kind == "free"
         if free not in spaces:
-            spaces[free] = Space.of(phi, polynomials, J, free)
-        space = spaces[free]
-        machine = Machine.of(fitted, space, row)
-        shown = polynomials[:, : p.size]
-        kernel_part = fitted.outputs(space.phi, row.c)
-        sizes = np.abs(shown) @ np.abs(p)
-        outputs = Outputs(
-            kernel_part.f + product(shown, p),
-            kernel_part.unsure + fitted.unsure(sizes, 0.0 * row.c),
-            kernel_part.rounding + fitted.spread * sizes,
-        )
-        objective = machine.objective(row.c, kernel_part.f, outputs)
-        zero = float(fitted.weight @ machine.loss.value(machine.target))
-        found = objective._replace(slack=0.0)
-        if machine.s > 0.0:
-            claimed = result.certificate.value
-            found = min(found, machine.gap(row.c, outputs, claimed))
-        # The square of the rounding of an output costs no more.
-        found = found._replace(slack=found.slack + (64 * EPS) ** 2 * zero)
-        found = found._replace(unit=max(objective.value, _ZERO * zero, 1e-300))
-        faults = _faults(fitted, space, machine, row, p, outputs)
-        yield Evidence(objective, "gap", found, faults)
+            spaces[free] = Space.of(phi, polynomials, basis, free)
+        yield _judge_row(fitted, spaces[free], row, p, result.certificate.value)
+
+
+def _basis_points(fitted: Fitted) -> Array:
+    """J: all items, or those that `n_basis` has left."""
+    n_basis = fitted.parameter("n_basis")
+    support = fitted.model.support_
+    if n_basis is None or n_basis >= fitted.n or support.size == 0:
+        return np.arange(fitted.n)
+    return np.flatnonzero(np.isin(fitted.kept, support))
+
+
+def _judge_row(
+    fitted: Fitted, space: Space, row: Row, p: Array, claimed: float
+) -> Evidence:
+    """Judge one row with coefficients p of its polynomials."""
+    machine = Machine.of(fitted, space, row)
+    image = fitted.outputs(space.phi, row.c)
+    outputs = _with_polynomials(fitted, image, row, p)
+    objective = machine.objective(row.c, image.f, outputs)
+    zero = float(fitted.weight @ machine.loss.value(machine.target))
+    found = objective._replace(slack=0.0)
+    if machine.s > 0.0:
+        found = min(found, machine.gap(row.c, outputs, claimed))
+    # The square of the rounding of an output costs no more.
+    found = found._replace(slack=found.slack + (64 * EPS) ** 2 * zero)
+    found = found._replace(unit=max(objective.value, _ZERO * zero, 1e-300))
+    faults = _faults(fitted, space, machine, row, p, outputs)
+    return Evidence(objective, "gap", found, faults)
+
+
+def _with_polynomials(fitted: Fitted, image: Outputs, row: Row, p: Array) -> Outputs:
+    """Return Phi c + P p; `image` is Phi c."""
+    P = fitted.polynomials()[:, : p.size]
+    sizes = np.abs(P) @ np.abs(p)
+    return Outputs(
+        image.f + product(P, p),
+        image.unsure + fitted.unsure(sizes, 0.0 * row.c),
+        image.rounding + fitted.spread * sizes,
+    )
 
 
 def _faults(

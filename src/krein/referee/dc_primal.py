@@ -22,30 +22,44 @@ from scipy.linalg.blas import dnrm2 as norm  # it neither overflows nor underflo
 
 from krein.referee.claims import Evidence, Measured
 from krein.referee.digits import EPS, Wide, product, wide
-from krein.referee.fitted import Fitted, Row
+from krein.referee.fitted import Fitted, Outputs, Row
 
 
 def judge_dc_primal(fitted: Fitted) -> Iterator[Evidence]:
     """Judge every row."""
-    gamma = 1.0 / float(fitted.parameter("C"))
-    w = fitted.weight
     for row in fitted.rows():
         outputs = fitted.outputs(fitted.K, row.c)
-        f = outputs.f + row.b
-        short = (1.0 - row.y * f).positive()
-        pull = gamma * row.c - (w * row.y) * short
-        found = _length(fitted, pull, w * row.y * short)
-        start = _length(fitted, wide(w * row.y), wide(w * row.y))
-        value = 0.5 * gamma * (row.c * outputs.f).sum()
-        value = value + 0.5 * (w * short * short).sum()
-        rounding = outputs.rounding + outputs.unsure
-        rounding = rounding + 4 * fitted.spread * (abs(row.b) + 1.0)
-        slopes = w * short.high + gamma * np.abs(row.c)
-        slack = 2.0 * float(slopes @ rounding) + float(w @ rounding**2)
-        objective = Measured(float(value), slack + 64 * EPS * abs(float(value)))
-        unsure = norm(np.sqrt(w) * (abs(fitted.K) @ (w * outputs.unsure)))
-        measured = Measured(found, unsure + _last_digits(fitted, row), start)
-        yield Evidence(objective, "stationarity", measured, [])
+        short = (1.0 - row.y * (outputs.f + row.b)).positive()
+        objective = _objective(fitted, row, outputs, short)
+        gradient = _gradient(fitted, row, outputs, short)
+        yield Evidence(objective, "stationarity", gradient, [])
+
+
+def _objective(fitted: Fitted, row: Row, outputs: Outputs, short: Wide) -> Measured:
+    """Return F(c, b); `short` is max(0, z)."""
+    w = fitted.weight
+    gamma = 1.0 / float(fitted.parameter("C"))
+    penalty = 0.5 * gamma * (row.c * outputs.f).sum()
+    losses = 0.5 * (w * short * short).sum()
+    value = float(penalty + losses)
+    rounding = outputs.rounding + outputs.unsure
+    rounding = rounding + 4 * fitted.spread * (abs(row.b) + 1.0)
+    # How much an output changes F: its slope, and the curvature of the loss.
+    slopes = w * short.high + gamma * np.abs(row.c)
+    slack = 2.0 * float(slopes @ rounding) + float(w @ rounding**2)
+    return Measured(value, slack + 64 * EPS * abs(value))
+
+
+def _gradient(fitted: Fitted, row: Row, outputs: Outputs, short: Wide) -> Measured:
+    """Length of the gradient, in units of that at the origin."""
+    w = fitted.weight
+    gamma = 1.0 / float(fitted.parameter("C"))
+    forces = w * row.y * short
+    length = _length(fitted, gamma * row.c - forces, forces)
+    at_origin = wide(w * row.y)
+    unit = _length(fitted, at_origin, at_origin)
+    unsure = norm(np.sqrt(w) * (abs(fitted.K) @ (w * outputs.unsure)))
+    return Measured(length, unsure + _last_digits(fitted, row), unit)
 
 
 def _last_digits(fitted: Fitted, row: Row) -> float:

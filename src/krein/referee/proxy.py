@@ -26,7 +26,7 @@ from scipy.linalg.blas import dnrm2 as norm  # it neither overflows nor underflo
 
 from krein.referee.box import Box
 from krein.referee.claims import Evidence, Measured, faults_of
-from krein.referee.digits import Array, Wide, wide
+from krein.referee.digits import Array, Wide, root, wide
 from krein.referee.fitted import Fitted, Outputs, Row
 from krein.referee.kernel import Decomposed, map_faults, same_faults, weighted
 from krein.spectrum.fixes import as_fix
@@ -36,38 +36,46 @@ _SAME_PROXY = 1e-6  # share of its norm that `proxy_kernel` may differ by
 
 def judge_proxy(fitted: Fitted) -> Iterator[Evidence]:
     """Judge every row: each has a proxy of its own."""
-    rho = float(fitted.parameter("rho"))
-    rule = fitted.parameter("new_points")
-    raw = weighted(fitted)
-    whole = Decomposed(fitted, raw, as_fix("clip"))
-    largest = _largest_variable(fitted, whole, rho)
+    whole = Decomposed(fitted, weighted(fitted), as_fix("clip"))
+    largest = _largest_variable(fitted, whole)
     for k, row in enumerate(fitted.rows()):
-        result = fitted.results[k]
-        upper = fitted.parameter("C") * fitted.weight
-        box = Box(row.y, wide(np.ones(fitted.n)), upper)
-        a = row.y * row.v
-        u = wide(row.v) / whole.root
-        A = Decomposed(
-            fitted, raw + u[:, None] * u[None, :] / (4.0 * rho), as_fix("clip")
-        )
-        trained = A.outputs(row.v)
-        objective, unit = _objective(fitted, whole, A, row.v, trained, rho)
-        # No solution has a larger variable: bounds beyond that cost nothing.
-        cut = replace(box, w=np.minimum(box.w, largest))
-        claimed = result.certificate.value
-        gap = cut.gap(a, trained.f, trained.unsure, claimed, A.primal())
-        found = Measured(gap.value, gap.slack, unit)
-        faults = box.infeasible(a) + _map_faults(rule, whole, A, row)
-        predicting = trained
-        if rule == "luss":
-            faults += _proxy_kernel_faults(fitted, A, k)
-        else:
-            predicting = fitted.outputs(fitted.K, row.c)
-        faults += box.intercept_faults(a, row.b, predicting)
-        yield Evidence(objective, "gap", found, faults)
+        yield _judge_row(fitted, whole, largest, row, k)
 
 
-def _largest_variable(fitted: Fitted, whole: Decomposed, rho: float) -> Array:
+def _judge_row(
+    fitted: Fitted, whole: Decomposed, largest: Array, row: Row, k: int
+) -> Evidence:
+    """Judge row k; `whole` is R K0 R, and no solution exceeds `largest`."""
+    box = Box(row.y, wide(np.ones(fitted.n)), fitted.parameter("C") * fitted.weight)
+    a = row.y * row.v
+    A = _proxy(fitted, row)
+    trained = A.outputs(row.v)
+    objective, unit = _objective(fitted, whole, A, row.v, trained)
+    # No solution has a larger variable: bounds beyond that cost nothing.
+    cut = replace(box, w=np.minimum(box.w, largest))
+    claimed = fitted.results[k].certificate.value
+    gap = cut.gap(a, trained.f, trained.unsure, claimed, A.primal())
+    found = Measured(gap.value, gap.slack, unit)
+    rule = fitted.parameter("new_points")
+    faults = box.infeasible(a) + _map_faults(rule, whole, A, row)
+    predicting = trained
+    if rule == "luss":
+        faults += _proxy_kernel_faults(fitted, A, k)
+    else:
+        predicting = fitted.outputs(fitted.K, row.c)
+    faults += box.intercept_faults(a, row.b, predicting)
+    return Evidence(objective, "gap", found, faults)
+
+
+def _proxy(fitted: Fitted, row: Row) -> Decomposed:
+    """``A = R K0 R + uu' / (4 rho)``, of which the proxy is the positive part."""
+    rho = float(fitted.parameter("rho"))
+    u = wide(row.v) / root(fitted.weight)
+    A = weighted(fitted) + u[:, None] * u[None, :] / (4.0 * rho)
+    return Decomposed(fitted, A, as_fix("clip"))
+
+
+def _largest_variable(fitted: Fitted, whole: Decomposed) -> Array:
     """Bound every variable of every solution.
 
     0 is feasible, so that at a solution ``f'(a)'a >= 0``. With r the length of u, h
@@ -77,6 +85,7 @@ def _largest_variable(fitted: Fitted, whole: Decomposed, rho: float) -> Array:
 
     whence r^3 <= 4 rho (h + l r), and ``a_i <= r R_i``.
     """
+    rho = float(fitted.parameter("rho"))
     lowest = max(0.0, -whole.smallest)
     height = float(np.sqrt(fitted.weight.sum()))
     roots = np.roots([1.0, 0.0, -4.0 * rho * lowest, -4.0 * rho * height])
@@ -85,17 +94,13 @@ def _largest_variable(fitted: Fitted, whole: Decomposed, rho: float) -> Array:
 
 
 def _objective(
-    fitted: Fitted,
-    whole: Decomposed,
-    A: Decomposed,
-    v: Array,
-    trained: Outputs,
-    rho: float,
+    fitted: Fitted, whole: Decomposed, A: Decomposed, v: Array, trained: Outputs
 ) -> tuple[Measured, float]:
     """Return f(a), and f(a) - f(0), which a relative gap refers to.
 
     ``f(0) = rho |(R K0 R)_-|_F^2``.
     """
+    rho = float(fitted.parameter("rho"))
     total = wide(np.abs(v)).sum()
     before = whole.pairs.values.positive()
     after = A.pairs.values.positive()
