@@ -1,5 +1,7 @@
 """MKLSVC: finds the kernel that matters, weights, classes, bad input."""
 
+from contextlib import nullcontext
+
 import numpy as np
 import pytest
 from sklearn.base import clone
@@ -15,6 +17,7 @@ from krein import (
     load_model,
     save_model,
 )
+from krein.machines.mkl import check_psd
 
 N = 50
 
@@ -159,6 +162,13 @@ class TestErrors:
         train, y, _, _ = views
         with pytest.raises(ValueError, match="kernel 1 is not positive semidefinite"):
             MKLSVC().fit([train[0], -train[1]], y)
+
+    @pytest.mark.parametrize(("smallest", "refused"), [(-0.5e-8, False), (-2e-8, True)])
+    def test_a_kernel_is_indefinite_beyond_rounding(self, smallest, refused):
+        K = np.diag([1.0, 0.5, smallest])
+        expected = pytest.raises(ValueError) if refused else nullcontext()
+        with expected:
+            check_psd(K, "the kernel")
 
     def test_vectors_without_kernels(self, views):
         with pytest.raises(ValueError, match=r"give kernels=\[...\]"):

@@ -34,6 +34,7 @@ from krein.selection.spectra import (
     all_settings,
     by_half,
     left_out,
+    near_best,
     screened_settings,
 )
 from krein.similarity.matrix import Similarities
@@ -331,6 +332,54 @@ def test_settings_without_a_screened_score_rank_last(problem):
     kept, best = screened_settings(spectrum, every, np.ones((len(y), 1)), screen)
     assert set(kept.kept % 6) == {1, 2, 3, 5}
     assert best == -1.0
+
+
+@pytest.mark.parametrize(
+    ("n_fixes", "n_Cs", "kept"),
+    [
+        (3, 4, 12),  # twelve settings are all trained
+        (1, 13, 4),  # of more, a quarter of them, rounded up
+        (4, 6, 6),
+        (8, 2, 4),  # the five best fixes have ten settings: a quarter of all is less
+        (10, 4, 10),
+    ],
+)
+def test_how_many_settings_are_trained(n_fixes, n_Cs, kept, problem):
+    K, y = problem
+    spectrum = Spectrum.exact(K)
+    fixes = [power(0.5, 0.5 + 0.1 * k) for k in range(n_fixes)]
+    every = all_settings(spectrum, fixes, np.geomspace(1.0, 10.0, n_Cs))
+    target = np.where(y == y[0], 1.0, -1.0)[:, None]
+    chosen, _ = screened_settings(spectrum, every, target, lambda v: np.zeros(len(v)))
+    assert chosen.kept.size == kept
+
+
+def test_settings_of_the_five_best_fixes_are_trained(problem):
+    """Eight fixes with three C, each fix better than the next in its best C only."""
+    K, y = problem
+    spectrum = Spectrum.exact(K)
+    fixes = [power(0.5, 0.5 + 0.1 * k) for k in range(8)]
+    every = all_settings(spectrum, fixes, np.array([1.0, 2.0, 4.0]))
+    scores = np.zeros((8, 3))
+    scores[:, 0] = np.arange(8, 0, -1)
+    target = np.where(y == y[0], 1.0, -1.0)[:, None]
+
+    def screen(values):
+        return scores.ravel()[: len(values)]
+
+    chosen, best = screened_settings(spectrum, every, target, screen)
+    assert best == 8.0
+    assert set(chosen.kept // 3) == set(range(5))
+
+
+@pytest.mark.parametrize(("screened", "averaged"), [(False, 6), (True, 5)])
+def test_how_many_settings_are_averaged(screened, averaged):
+    """Three tenths of all, or a quarter of those that a screen has kept."""
+    n_all = 20 if not screened else 80
+    settings = Settings([power(0.5, 1.0)], np.ones(n_all), np.arange(20))
+    assert settings.screened == screened
+    assert near_best(settings, np.arange(20), True).size == averaged
+    assert near_best(settings, np.arange(20), False).size == 1
 
 
 def test_nothing_is_screened_where_samples_have_groups(problem, rng):

@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 
 from krein import read_items, read_matrix
+from krein.files.tables import is_even
 
 SQUARE = "{}\n{},1,.5,.2\n{},.5,1,.3\n{},.2,.3,1\n"
 
@@ -100,6 +101,12 @@ def test_a_bare_row_of_positions_is_a_header(write, first):
     assert read.columns == (titles if POSITIONS[first] else None)
     assert len(read.data) == 3 + (not POSITIONS[first])
     assert ("is taken for a header" in " ".join(read.notes)) == POSITIONS[first]
+
+
+@pytest.mark.parametrize(("off", "even"), [(0.5e-9, True), (2e-9, False)])
+def test_steps_are_even_to_rounding(off, even):
+    """The steps are 1, and one of them 1 and a little."""
+    assert is_even(["1", "2", "3", repr(4.0 + off)]) == even
 
 
 def test_where_other_rows_rise_too_the_first_is_an_item(write):

@@ -9,7 +9,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from krein import FormatError, read_items, read_matrix, write_matrix
-from krein.files.cells import name_from_text, name_to_text
+from krein.files.cells import name_from_text, name_to_text, read_rows
 from krein.files.matching import align_columns
 from krein.files.writers import write_rows
 
@@ -111,6 +111,19 @@ def test_text_among_numbers_is_located(write):
     }.items():
         with pytest.raises(FormatError, match=message):
             read_matrix(write("K.csv", text))
+
+
+@pytest.mark.parametrize(("lines", "closed"), [(1001, True), (1002, False)])
+def test_a_quote_goes_on_over_a_thousand_lines(lines, closed, write):
+    """Where a mark is missing, the rest of a file is not looked at for its end."""
+    text = 'name,remark\na,"' + "\n".join(["x"] * lines) + '"\n'
+    rows = read_rows(write("remarks.csv", text), ",")
+    if closed:
+        *_, last = rows
+        assert last.fields[1].count("\n") == lines - 1
+    else:
+        with pytest.raises(FormatError, match="line 2: a quote is opened"):
+            list(rows)
 
 
 def test_names_that_read_as_numbers_are_names_in_quotes(write):

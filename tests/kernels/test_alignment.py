@@ -31,7 +31,10 @@ PROTEINS = ["MKVLAAGIVG", "GATTACAGAT", "HEAGAWGHEE"]
         (PROTEINS, "blosum62"),
         (["ACGTTGCAAC", "ACGTTGCAACL"], "blosum62"),  # one letter decides
         (["GSTAGRKDMW", "SKYWHVRDMN"], "blosum62"),  # codes, and hardly a base
-        (["AC", "GT"], "blosum62"),  # too few letters to tell
+        (["ACGT", "ACGTA"], "blosum62"),  # nine letters are too few to tell
+        (["ACGTA", "ACGTA"], "dnafull"),
+        (["ACGTACGTAR", "ACGTACGTAY"], "dnafull"),  # nine of ten are plain bases
+        (["ACGTACGTAR", "ACGTACGTRY"], "blosum62"),
     ],
 )
 @pytest.mark.filterwarnings("ignore:the sequences are DNA")

@@ -1,5 +1,7 @@
 """Gower similarities of mixed tables, Tanimoto similarities of fingerprints."""
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -19,6 +21,7 @@ from krein import (
     tanimoto_kernel,
 )
 from krein.cli import main
+from krein.kernels.tables import warn_of_identifiers
 
 
 @pytest.fixture
@@ -221,6 +224,15 @@ def test_a_column_of_identifiers_is_named_in_a_warning(patients, tmp_path):
     frame.to_csv(tmp_path / "table.csv", index=False)
     with pytest.warns(UserWarning, match="column 'code'"):
         read_items(tmp_path / "table.csv", format="table")
+
+
+@pytest.mark.parametrize(("rows", "warned"), [(9, False), (10, True)])
+def test_different_texts_of_a_few_rows_may_be_chance(rows, warned):
+    column = [f"P{k}" for k in range(rows)]
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        warn_of_identifiers({"code": column})
+    assert bool(found) == warned
 
 
 def test_compare_takes_a_frame(patients):

@@ -273,6 +273,8 @@ def test_many_classes_are_counted_not_listed():
     labels, counts = [f"c{i}" for i in range(20)], list(range(3, 23))
     assert classes_in_words(labels, counts) == "20 classes of 3 to 22 items"
     assert classes_in_words(labels[:2], counts[:2]) == "classes c0: 3, c1: 4"
+    assert classes_in_words(labels[:12], counts[:12]).startswith("classes c0: 3, c1: 4")
+    assert classes_in_words(labels[:13], counts[:13]).startswith("13 classes of 3 to")
 
 
 def test_the_headline_is_short(found, comparison):

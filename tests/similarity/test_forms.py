@@ -6,6 +6,7 @@ import scipy.sparse
 from sklearn.base import clone
 
 from krein import KreinNystroem, KreinSVC, SpectrumSVC, SpectrumSVR, check_certificate
+from krein.similarity.low_rank import Sample, fitted_core
 from krein.similarity.sparse import as_matrix
 from krein.spectrum import nonpositive
 
@@ -108,3 +109,12 @@ def test_rounding_of_a_shift_is_that_of_the_weighted_matrix(rng):
     formed = as_matrix(root[:, None] * K * root).fixed_kernel("shift")
     assert weighted.spread > 0.0
     assert weighted.spread == pytest.approx(formed.spread, rel=1e-12)
+
+
+@pytest.mark.parametrize(("length", "fitted"), [(0.095, 0.0), (0.105, 1.0)])
+def test_a_direction_that_the_sample_hardly_sees_is_not_fitted(length, fitted):
+    """A tenth of what the average row sees of it."""
+    A = np.diag([1.0, length])
+    sample = Sample(np.arange(2), A @ A.T)
+    core = fitted_core(A, sample, 2, None)
+    np.testing.assert_allclose(core, np.diag([1.0, fitted]), atol=1e-12)

@@ -200,7 +200,7 @@ def _is_header_of_numbers(start: Sequence[Row]) -> bool:
         return only_ordered or _are_whole(numbers)
     if not only_ordered or len(numbers) >= _FEWEST_RISING:
         return only_ordered
-    if len(numbers) >= _FEWEST_EVEN and _is_even(numbers):
+    if len(numbers) >= _FEWEST_EVEN and is_even(numbers):
         return True
     # A word without digits above names with digits, whole numbers above others.
     only_without_digit = not _has_digit(corner) and all(map(_has_digit, names))
@@ -212,7 +212,7 @@ def _has_digit(text: str) -> bool:
     return re.search(r"\d", text) is not None
 
 
-def _is_even(texts: Sequence[str]) -> bool:
+def is_even(texts: Sequence[str]) -> bool:
     """Whether numbers follow each other in equal steps, to rounding."""
     steps = np.diff([float(text) for text in texts])
     return bool(np.ptp(steps) <= _ROUNDING_OF_STEPS * np.abs(steps).max())
@@ -230,7 +230,7 @@ def _is_row_of_positions(start: Sequence[Row]) -> bool:
         return False
     if any(_is_ordered(row.texts()) for row in others):
         return False
-    if _is_even(texts):
+    if is_even(texts):
         return True
     lowest = min(float(text) for text in texts)
     below = [float(x) for row in others for x in row.texts() if cells.is_number(x)]

@@ -156,7 +156,7 @@ class LowRank(Matrix):
             M = half @ scipy.linalg.pinvh(sample.K) @ half.T
         else:
             A = columns.rows(sample.rows) @ V
-            M = _fitted_core(A, sample, n, root)
+            M = fitted_core(A, sample, n, root)
         values, B = scipy.linalg.eigh(0.5 * (M + M.T))
         kept = np.abs(values) > n * _EPS * np.abs(values).max(initial=0.0)
         return cls(columns, V @ B[:, kept], values[kept], weight)
@@ -350,7 +350,7 @@ class Factored:
         return self.vectors @ w, of_products + further
 
 
-def _fitted_core(A: Array, sample: Sample, n: int, root: Array | None) -> Array:
+def fitted_core(A: Array, sample: Sample, n: int, root: Array | None) -> Array:
     """Least-squares M in ``A M A' = K_RR``, rows weighted like the fit."""
     K = sample.K
     if root is not None:
