@@ -9,8 +9,8 @@ import scipy.linalg
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from krein import SpectrumSVC, arrays
-from krein.arrays import available_memory, parse_bytes
+from krein import SpectrumSVC, memory
+from krein.memory import available_memory, parse_bytes
 from krein.similarity.matrix import Similarities
 from krein.spectrum.decomposition import Spectrum, lowest_eigenvalue
 from krein.spectrum.fixes import FIXES, Fix, power, weighted_flip
@@ -272,11 +272,11 @@ def test_little_memory_is_not_asked_for(monkeypatch):
         raise AssertionError("the system was asked")
 
     monkeypatch.delenv("KREIN_MEMORY_LIMIT", raising=False)
-    monkeypatch.setattr(arrays, "available_memory", asked)
-    arrays.require_memory(1e6, "a fit", "")
+    monkeypatch.setattr(memory, "available_memory", asked)
+    memory.require_memory(1e6, "a fit", "")
     with pytest.raises(AssertionError, match="asked"):
-        arrays.require_memory(1e8, "a fit", "")
+        memory.require_memory(1e8, "a fit", "")
     monkeypatch.undo()
     monkeypatch.setenv("KREIN_MEMORY_LIMIT", "1KB")
     with pytest.raises(MemoryError, match="a fit needs"):
-        arrays.require_memory(1e6, "a fit", "")
+        memory.require_memory(1e6, "a fit", "")

@@ -20,10 +20,10 @@ from krein import (
     scale,
     tl1_kernel,
 )
-from krein.arrays import LANDMARK_MODELS
 from krein.machines import tall_svm
 from krein.machines.logistic import IndefiniteLogistic
 from krein.machines.tall_ridge import TallRidge
+from krein.memory import LANDMARK_MODELS
 from krein.similarity.tiles import DenseTiles
 
 LOGISTIC = [

@@ -11,11 +11,12 @@ import scipy.sparse
 from sklearn.utils.validation import check_array, check_consistent_length, column_or_1d
 
 from krein import validation
-from krein.arrays import Array, as_square, require_for
+from krein.arrays import Array, as_square
 from krein.diagnostics import facts as looks
 from krein.diagnostics.advice import advise
 from krein.diagnostics.findings import Evidence, Finding, find
 from krein.diagnostics.twins import listed_groups
+from krein.memory import require_for
 from krein.similarity.conversions import median_distance
 from krein.similarity.sparse import SparseSimilarity, check_sparse_rows
 from krein.threads import threads_by_size

@@ -18,7 +18,7 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
-from krein.arrays import Array, is_condensed, require_for_spectral_fit
+from krein.arrays import Array, is_condensed
 from krein.declarations import (
     Documented,
     Fitted,
@@ -31,6 +31,7 @@ from krein.items import LazyRows, columns_of_rows, take
 from krein.kernels.blocks import kernel_matrix
 from krein.kernels.registry import Kernel, as_kernel, items_for
 from krein.machines.compact_rows import LandmarkRows
+from krein.memory import require_for_spectral_fit
 from krein.result import DivergedError, Result
 from krein.similarity.matrix import Matrix, Similarities
 from krein.similarity.sparse import (

@@ -13,13 +13,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_array
 
-from krein.arrays import (
-    Array,
-    extended_product,
-    product_and_error,
-    require_for,
-    rounding_of_sums,
-)
+from krein.arrays import Array, extended_product, product_and_error, rounding_of_sums
 from krein.declarations import COEFFICIENTS, RESULTS, Fitted, declares_parameters
 from krein.estimators._base import KernelModel
 from krein.items import take
@@ -37,6 +31,7 @@ from krein.machines.cpd_space import (
     subspace,
 )
 from krein.machines.losses import Loss, SquaredHinge
+from krein.memory import require_for
 from krein.published.algorithm_1 import as_printed
 from krein.result import Result
 from krein.similarity.matrix import Similarities

@@ -18,7 +18,8 @@ import scipy.sparse
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from krein.arrays import Array, require_memory
+from krein.arrays import Array
+from krein.memory import require_memory
 from krein.sklearn_internals import num_samples
 
 # A column whose part outside of those chosen is smaller than this adds only rounding.

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from krein.arrays import Array, require_memory
+from krein.arrays import Array
 from krein.declarations import CONSTRAINTS, Fitted, declares_parameters
 from krein.estimators._proxy_options import SOLVERS, default_grid, split_options
 from krein.estimators._tasks import KernelClassifier
@@ -19,6 +19,7 @@ from krein.machines.box import BalancedBox
 from krein.machines.new_points import RULES, Proxy, checked_batch, linear_coef
 from krein.machines.proxy import ProxySVM
 from krein.machines.second_order import DENSE
+from krein.memory import require_memory
 from krein.selection.search import RANKED
 from krein.sklearn_internals import StrOptions, num_samples
 from krein.training import Classes, FittedRows, Row, Training, ravel_rows, starting_rows

@@ -28,8 +28,9 @@ from typing import IO, Any
 import numpy as np
 import scipy.sparse
 
-from krein.arrays import available_memory, items_of_condensed
+from krein.arrays import items_of_condensed
 from krein.files.sources import FormatError, How, Named, TooLargeError, require_room
+from krein.memory import available_memory
 
 _MATRIX_KEYS = ("K", "X", "S", "D", "data")
 _DAMAGED = (

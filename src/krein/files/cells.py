@@ -13,8 +13,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from krein.arrays import available_memory
 from krein.files.sources import FormatError, Place, TooLargeError, file_head, text_lines
+from krein.memory import available_memory
 from krein.words import did_you_mean
 
 MISSING = frozenset({"", "na", "n/a", "nan", "null", "none", "?", "-"})

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
-from krein.arrays import require_memory
+from krein.memory import require_memory
 from krein.words import import_optional
 
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")

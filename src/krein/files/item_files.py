@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from krein.arrays import available_memory
 from krein.files import cells, sources, tables
 from krein.files.cells import Row
 from krein.files.matching import Labels, choose_labels
 from krein.files.sources import FormatError, How, Line, Named, Place, text_lines
 from krein.files.titles import is_title_of_names, warn_of_counts
+from krein.memory import available_memory
 from krein.words import warn_user
 
 _TRUTH = {"true", "false"}

@@ -24,13 +24,13 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 
 import krein
-from krein.arrays import require_memory
 from krein.files import model_contents as known
 from krein.files.binary import load_array
 from krein.files.model_state import state_faults
 from krein.files.older_models import OLDEST, upgraded
 from krein.files.sources import regular_file
 from krein.kernels.registry import Kernel
+from krein.memory import require_memory
 from krein.store.files import atomic_write
 
 _FORMAT = 3

@@ -18,8 +18,8 @@ from typing import IO, Any, Literal, NamedTuple
 
 import numpy as np
 
-from krein.arrays import available_memory, require_memory
 from krein.files.foreign import foreign_kind
+from krein.memory import available_memory, require_memory
 from krein.words import printable
 
 HEAD_SIZE = 4096  # bytes by which a format is recognised

@@ -18,10 +18,10 @@ import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
 
 import krein
-from krein.arrays import available_memory, parse_bytes
 from krein.items import take
 from krein.kernels.distances import check_items, same_items
 from krein.kernels.registry import Kernel, as_kernel, items_for
+from krein.memory import available_memory, parse_bytes
 from krein.similarity.matrix import evaluate
 from krein.store.blocks import LARGEST_BLOCK, BlockStore, Tiling
 from krein.store.files import check_writable, locked

@@ -19,8 +19,9 @@ import numpy as np
 from sklearn.base import is_classifier
 from sklearn.utils.validation import check_is_fitted
 
-from krein.arrays import LANDMARK_MODELS, Array, parse_bytes, require_memory
+from krein.arrays import Array
 from krein.items import LazyRows, take
+from krein.memory import LANDMARK_MODELS, parse_bytes, require_memory
 from krein.scale.client import (
     as_client,
     computed_by,

@@ -18,8 +18,9 @@ from typing import Any, Literal
 import numpy as np
 
 import krein
-from krein.arrays import Array, size_in_words
+from krein.arrays import Array
 from krein.items import LazyRows, take
+from krein.memory import size_in_words
 from krein.scale.client import gathered, map_in_order
 from krein.similarity.matrix import Similarities, evaluate
 from krein.similarity.tiles import TiledMatrix, row_slices

@@ -16,7 +16,8 @@ import numpy as np
 import scipy.linalg
 from sklearn.metrics import pairwise_distances_argmin
 
-from krein.arrays import Array, require_memory
+from krein.arrays import Array
+from krein.memory import require_memory
 from krein.similarity.low_rank import LowRank
 from krein.similarity.matrix import Matrix
 from krein.similarity.tiles import DenseTiles, TiledMatrix

@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
-from krein.arrays import Array, compressed_rows, require_memory
+from krein.arrays import Array, compressed_rows
+from krein.memory import require_memory
 from krein.similarity.matrix import Matrix, Similarities
 from krein.spectrum.decomposition import Spectrum
 from krein.spectrum.fixed_kernel import FixedKernel

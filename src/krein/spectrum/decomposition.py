@@ -21,7 +21,8 @@ import scipy.linalg
 import scipy.sparse.linalg
 from scipy.linalg import blas
 
-from krein.arrays import MATRICES, Array, require_memory
+from krein.arrays import Array
+from krein.memory import MATRICES, require_memory
 from krein.store.fingerprint import fingerprint
 from krein.store.shared_work import digest, for_all_folds, is_sharing, once
 from krein.threads import threads_for

@@ -34,7 +34,8 @@ import scipy.sparse
 import scipy.sparse.linalg
 from scipy.sparse.csgraph import connected_components
 
-from krein.arrays import Array, compressed_rows, require_memory
+from krein.arrays import Array, compressed_rows
+from krein.memory import require_memory
 
 _WHOLE = 400  # components of at most this size are decomposed whole
 _LARGE = 10_000  # components up to this size are factorised

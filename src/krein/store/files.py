@@ -20,7 +20,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
-from krein.arrays import size_in_words
+from krein.memory import size_in_words
 
 
 def check_writable(path: str | os.PathLike, *, overwrite: bool = False) -> Path:
