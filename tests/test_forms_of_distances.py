@@ -75,6 +75,16 @@ def test_distances_among_new_items_are_none_to_the_training_items():
             DistanceTransformer().fit(D).transform(given)
 
 
+def test_distances_of_one_new_item_are_asked_for_as_a_row():
+    for model in (DistanceTransformer(), PCoA()):
+        with pytest.raises(ValueError, match="Reshape your data"):
+            model.fit(D).transform(D[0])
+        assert len(model.transform(D[:1])) == 1
+    three = D[:3, :3]  # as many pairs as items
+    found = DistanceTransformer().fit(three).transform(squareform(three))
+    assert found.shape == (3, 3)
+
+
 def test_rows_of_a_frame_in_another_order_than_its_columns_are_refused():
     frame = pd.DataFrame(D, NAMES, NAMES).iloc[::-1]
     for model in (DistanceTransformer(symmetrize=True), PCoA()):

@@ -82,7 +82,13 @@ class SquareInput(TransformerMixin, Documented):
         return X
 
     def _square_of_training_items(self, X: Any) -> Any:
-        """Take what `fit` took; a list of distances among others holds none to them."""
+        """Take what `fit` took; a list of distances among others holds none to them.
+
+        The distances of one new item are left to scikit-learn, which asks for a row.
+        """
+        row = getattr(X, "shape", None) == (self.n_features_in_,)
+        if row and self.n_features_in_ != 3:  # three items have three pairs
+            return X
         square = as_square(X)
         if square is X or len(square) == self.n_features_in_:
             return square
