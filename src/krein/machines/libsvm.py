@@ -130,7 +130,7 @@ def solve_dual(
         loosely = Loosely(_STAGES[0], max(_LEAST_STEPS, problem.K.shape[0] ** 2))
     attempts = _attempts(unit, goal, max_iter, given, enough_for, loosely)
     for point, at_rest, spent in attempts:
-        n_iter = spent
+        n_iter = max(spent, 1)  # a start that is the solution was looked at
         certificate = point.certificate
         value = point.value * size * height
         rows.append({"value": value, "relative": certificate.relative})
