@@ -171,3 +171,27 @@ def test_logistic_regression_ends_where_rounding_does(scale, n_classes, seed):
 
 def test_the_default_tolerance_of_logistic_regression_is_that_of_smooth_models():
     assert KreinLogisticRegression().tol == 1e-8
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize(
+    "model",
+    [
+        SpectrumSVC("square", C=100.0),
+        SpectrumSVR("square", C=100.0),
+        SpectrumSVR("flip", C=100.0),
+    ],
+    ids=repr,
+)
+def test_weights_of_many_sizes_do_not_make_rounding_dear(model, seed):
+    """What is missing to the margin cost a whole bound: 7e-3 was claimed."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((60, 3))
+    K = 1e3 * np.exp(-np.sqrt(((X[:, None] - X) ** 2).sum(axis=2)))
+    z = X[:, 0] + rng.standard_normal(60)
+    weight = 10.0 ** rng.uniform(-3, 3, 60)
+    y = z if isinstance(model, SpectrumSVR) else z > 0
+    fitted = clone(model).fit(K, y, sample_weight=weight)
+    assert fitted.result_.converged
+    report = check_certificate(fitted, K, y, weight)
+    assert report.holds, report

@@ -210,7 +210,7 @@ def _result(
     certificate = unit.certified(point)
     if problem.psd and certificate.relative > limits[0]:
         unit, point = _precisely(unit, point, limits[0])
-        certificate = unit.sharpened(point)
+        certificate = unit.sharpened(point, limits[0])
     worth = size * height if certificate.kind == "gap" else height
     value = certificate.value * worth
     gap = certificate.kind == "gap"
