@@ -23,6 +23,8 @@ from papers.tally import (
     compared,
     other_seeds,
     read_ledger,
+    runs_by_version,
+    seed_folders,
     since_second_reading,
 )
 
@@ -59,11 +61,12 @@ def write_page(path: Path, out: Path) -> int:
         Number of claims.
     """
     ledger, seeds = read_ledger(out), other_seeds()
+    made_by = runs_by_version({"": out} | seed_folders())
     path.parent.mkdir(parents=True, exist_ok=True)
     picture = path.with_name(f"{path.stem}_claims.png")
     drawn = draw_claims(ledger.claims, picture)
     with atomic_write(path, overwrite=True, text=True) as handle:
-        lines = page_lines(ledger, seeds, picture.name, drawn)
+        lines = page_lines(ledger, seeds, made_by, picture.name, drawn)
         handle.writelines(f"{line}\n" for line in lines)
     with atomic_write(path.with_suffix(".csv"), overwrite=True, text=True) as handle:
         writer = csv.writer(handle, lineterminator="\n")
@@ -73,7 +76,11 @@ def write_page(path: Path, out: Path) -> int:
 
 
 def page_lines(
-    ledger: Ledger, seeds: dict[int, Ledger], picture: str, drawn: int
+    ledger: Ledger,
+    seeds: dict[int, Ledger],
+    made_by: dict[str, dict[str, int]],
+    picture: str,
+    drawn: int,
 ) -> Iterator[str]:
     """Lines of the page.
 
@@ -83,6 +90,8 @@ def page_lines(
         All claims.
     seeds : dict of int to Ledger
         The same on other splits.
+    made_by : dict of str to dict
+        For each version of krein: table -> number of its runs.
     picture : str
         Name of the file with the picture.
     drawn : int
@@ -125,6 +134,8 @@ def page_lines(
         yield from _readings(table, ledger)
     yield from ("", "## Other seeds", "")
     yield from _seeds(ledger, seeds)
+    yield from ("", "## Which version of krein made the runs", "")
+    yield from _versions(made_by)
     yield from ("", "## Since the second reading", "")
     yield from _since(ledger)
 
@@ -250,6 +261,14 @@ def _seeds(ledger: Ledger, seeds: dict[int, Ledger]) -> Iterator[str]:
             changed[here.table] += here.verdict != there.verdict
         for table, n in sorted(count.items()):
             yield f"| {seed} | {table} | {n} | {changed[table]} |"
+
+
+def _versions(made_by: dict[str, dict[str, int]]) -> Iterator[str]:
+    """Stamps of the runs, oldest first; a table that ran in parts has several."""
+    yield "| krein | runs | tables |"
+    yield "|---|---|---|"
+    for version, tables_of in made_by.items():
+        yield f"| {version} | {sum(tables_of.values())} | {', '.join(tables_of)} |"
 
 
 def _since(ledger: Ledger) -> Iterator[str]:

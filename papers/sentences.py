@@ -86,7 +86,7 @@ def _ying(ledger: Ledger) -> list[str]:
         "**What did not**: how much slower SIQCLP is. With a general solver it takes "
         f"{_listed(c.ours for c in beyond)} times the time of SMM on "
         f"{_listed(c.dataset for c in beyond)}, where "
-        f"{_listed(c.paper for c in beyond)} is printed; our runs were cut short on "
+        f"{_listed(c.paper for c in beyond)} are printed; our runs were cut short on "
         f"{_listed(left)} and decide nothing there.",
     ]
 
@@ -104,7 +104,9 @@ def _exceptions(ledger: Ledger) -> str:
 
 
 def _listed(words: Iterable[str]) -> str:
-    return ", ".join(words)
+    """Words as a list in a sentence: "a", "a and b", "a, b and c"."""
+    *others, last = list(words) or ["none"]
+    return f"{', '.join(others)} and {last}" if others else last
 
 
 def _chen(ledger: Ledger, seeds: dict[int, Ledger]) -> list[str]:

@@ -12,8 +12,16 @@ from statistics import mean
 
 from papers import HERE, LEDGER, judged, tables
 from papers.claims import Claim
+from papers.runs import Store
 
-__all__ = ["Ledger", "other_seeds", "read_ledger", "since_second_reading"]
+__all__ = [
+    "Ledger",
+    "other_seeds",
+    "read_ledger",
+    "runs_by_version",
+    "seed_folders",
+    "since_second_reading",
+]
 
 COMPARED = {"holds", "differs"}
 JUDGED = {*COMPARED, "diverged"}
@@ -97,10 +105,38 @@ def read_ledger(out: Path) -> Ledger:
     return Ledger(judged(out))
 
 
+def seed_folders() -> dict[str, Path]:
+    """Folders of the results on other splits, by "seed N"."""
+    paths = sorted(HERE.glob("seed*/"))
+    return {f"seed {path.name.removeprefix('seed')}": path for path in paths}
+
+
 def other_seeds() -> dict[int, Ledger]:
     """Ledgers of other splits, by the number of their seed."""
-    folders = sorted(HERE.glob("seed*/"))
-    return {int(path.name.removeprefix("seed")): read_ledger(path) for path in folders}
+    folders = seed_folders().items()
+    return {int(name.split()[1]): read_ledger(path) for name, path in folders}
+
+
+def runs_by_version(folders: dict[str, Path]) -> dict[str, dict[str, int]]:
+    """How many runs of which tables each version of krein made, by their stamps.
+
+    Parameters
+    ----------
+    folders : dict of str to Path
+        Folders of results; "" for the first splits, else what to add to a table's name.
+
+    Returns
+    -------
+    dict
+        version -> table -> runs, oldest version first.
+    """
+    found: dict[str, Counter[str]] = {}
+    for splits, folder in folders.items():
+        for name, table in tables().items():
+            label = f"{name} ({splits})" if splits else name
+            for run in Store(table, folder).load().values():
+                found.setdefault(run.version, Counter())[label] += 1
+    return {version: dict(found[version]) for version in sorted(found)}
 
 
 def compared(first: Ledger, other: Ledger) -> Iterable[tuple[Claim, Claim]]:

@@ -9,7 +9,11 @@ import sys
 import numpy as np
 import pytest
 
+from papers import tables
+from papers.page import _versions
 from papers.runs import Run, Runner, Store, Table, Task, seed_of
+from papers.sentences import _listed
+from papers.tally import runs_by_version
 
 CALLS = []
 
@@ -208,3 +212,25 @@ def test_runs_of_older_files_have_the_stamp_of_their_file(tmp_path, monkeypatch)
     text = store.results.read_text("utf-8")
     store.results.write_text(text.replace('"krein": "0.1.0", "method"', '"method"'))
     assert {run.version for run in store.load().values()} == {"0.1.0"}
+
+
+def test_runs_are_counted_by_the_version_that_made_them(tmp_path):
+    table = tables()["similarity"]
+    store = Store(table, tmp_path)
+    first, second, *_ = table.tasks(False)
+    store.save(Run(first, {}, 1.0, "0.1.0"))
+    store.save(Run(second, {}, 1.0, "0.3.0"))
+    found = runs_by_version({"": tmp_path, "seed 1": tmp_path})
+    both = {"similarity": 1, "similarity (seed 1)": 1}
+    assert found == {"0.1.0": both, "0.3.0": both}
+    assert list(_versions(found))[2:] == [
+        "| 0.1.0 | 2 | similarity, similarity (seed 1) |",
+        "| 0.3.0 | 2 | similarity, similarity (seed 1) |",
+    ]
+
+
+def test_words_are_listed_as_in_a_sentence():
+    assert _listed(["a", "b", "c"]) == "a, b and c"
+    assert _listed(["a", "b"]) == "a and b"
+    assert _listed(["a"]) == "a"
+    assert _listed([]) == "none"
