@@ -4,8 +4,10 @@
 
 Each case of `regret_matrices.py` is split 60 / 40, stratified; everything is chosen on
 the training part: C and other settings by inner folds, the method by `compare` with
-five folds. `random_objects` is a yardstick from elsewhere, on distances. One small file
-per case and split is kept in RESULTS, so that the run can be stopped and goes on.
+five folds. `random_objects` is a yardstick from elsewhere, on distances; `yardsticks`
+has those of scikit-learn. `SimilarityClassifier`, alone and in `compare`, gets what a
+user has: distances, items of a kernel, or similarities. One small file per case and
+split is kept in RESULTS, so that the run can be stopped and goes on.
 `--csv FILE` computes nothing and writes the means over the splits that every case has;
 `benchmarks/results_page.py` makes tables and a picture of it.
 Choices about the design of `SpectrumSVCCV` and of the recommendation were made on the
@@ -25,28 +27,37 @@ from itertools import product
 from pathlib import Path
 
 import numpy as np
-from regret_matrices import FORMS, cases, exponential, median
-from results_page import FIXED, STRATEGIES
+from regret_matrices import FORMS, as_it_is, cases, exponential, median
+from results_page import ALIKE, COLUMNS, FIXED
 from sklearn.model_selection import StratifiedShuffleSplit
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 from sklearn.svm import LinearSVC
+from yardsticks import chosen, flip_logistic, measured, rbf_rows, svc, views_of
 
 import krein.comparison.evaluation
 import krein.store.shared_work
-from krein import SpectrumSVCCV
+from krein import DistanceTransformer, SimilarityClassifier, SpectrumSVCCV
 from krein.comparison.contender import Contender
 from krein.comparison.contenders import CONTENDERS
 from krein.comparison.evaluation import evaluate_split
-from krein.comparison.problem import Problem
+from krein.comparison.problem import Problem, make_problem
 from krein.comparison.recommendation import choose, default_method
 from krein.comparison.run import compare_problem
+from krein.similarity.conversions import AS_GIVEN
 from krein.training import Classes
 
 krein.store.shared_work.perf_counter = time.process_time
 
-CANDIDATES = ("svc", "clip", "flip", "square", "neighbors", "features", "average")
+CANDIDATES = ("similarity", "svc", "clip", "flip", "square", "neighbors", "features",
+              "average")  # fmt: skip
 FOLDS = 5
+# Yardsticks of scikit-learn: on the view as given, and with the view chosen.
+YARDSTICKS = {
+    "rbf_rows": (rbf_rows, None),
+    "flip_logistic": (flip_logistic, "flip_logistic_converted"),
+    "svc_given": (svc, "svc_converted"),
+}
 
 
 def split_of(codes, split):
@@ -82,7 +93,7 @@ RANDOM_OBJECTS = Contender(
 
 def distances(case, items, K):
     """Distances that were given, else d_ij^2 = k_ii + k_jj - 2 k_ij, at least 0."""
-    if case.matrix in FORMS.values():
+    if form_of(case) is not None:
         return items
     k = np.diagonal(K)
     return np.sqrt(np.maximum(k[:, None] + k - 2 * K, 0.0))
@@ -103,6 +114,63 @@ def fixed_errors(K, codes, train, test, methods):
     return found
 
 
+def given_kernel(K):
+    """A kernel on items that are known by their numbers."""
+
+    def kernel(one, other):
+        return K[np.ix_(one[:, 0].astype(int), other[:, 0].astype(int))]
+
+    return kernel
+
+
+def form_of(case):
+    """Name of what was made of distances; None where there were none."""
+    return case.matrix.__name__ if case.matrix in FORMS.values() else None
+
+
+def on_what_is_there(case, items, K):
+    """`SimilarityClassifier`, and what is cut by rows (and columns) for it.
+
+    Distances where the data are distances, items where they are vectors (whose kernel
+    is then a function), else similarities.
+    """
+    if form_of(case) is not None:
+        return SimilarityClassifier(kind="distance"), items
+    if case.matrix is as_it_is:
+        return SimilarityClassifier(), K
+    return SimilarityClassifier(given_kernel(K)), np.arange(len(K))[:, None]
+
+
+def similarity_model(case, items, K, codes, train, test):
+    """Error and seconds of `SimilarityClassifier`, and the conversions it chose."""
+    model, M = on_what_is_there(case, items, K)
+    square = len(M) == M.shape[1]
+    start = time.process_time()
+    model.fit(M[np.ix_(train, train)] if square else M[train], codes[train])
+    seconds = time.process_time() - start
+    new = M[np.ix_(test, train)] if square else M[test]
+    best_first = [one["conversion"] for one in model.ranking_ if one["chosen"]]
+    return {
+        "error": 1.0 - model.score(new, codes[test]),
+        "seconds": seconds,
+        "conversions": best_first,
+    }
+
+
+def yardsticks(views, codes, train, test, known):
+    """Those of scikit-learn that are not `known` yet, by the name of the strategy."""
+    found = {}
+    for given, (learn, converted) in YARDSTICKS.items():
+        if (converted or given) in known:
+            continue
+        offered = views if converted else {AS_GIVEN: views[AS_GIVEN]}
+        by_view = measured(learn, offered, codes, train, test)
+        found[given] = by_view[AS_GIVEN]
+        if converted:
+            found[converted] = {**chosen(by_view), "by_view": by_view}
+    return found
+
+
 def searched_error(combine, K, codes, train, test):
     """Error and seconds of `SpectrumSVCCV`."""
     start = time.process_time()
@@ -112,14 +180,22 @@ def searched_error(combine, K, codes, train, test):
     return {"error": error, "seconds": seconds}
 
 
-def compared(K, codes, train):
+def problem_of(case, items, K, codes, train):
+    """The training part as a user of `compare` gives it: distances, items or K."""
+    codes = codes[train]
+    form = form_of(case)
+    if form is not None:
+        conversion = DistanceTransformer(form)
+        D = items[np.ix_(train, train)]
+        return make_problem(D, codes, conversion=conversion)
+    if case.matrix is as_it_is:
+        return make_problem(K[np.ix_(train, train)], codes)
+    return make_problem(train[:, None], codes, kernel=given_kernel(K))
+
+
+def compared(problem):
     """What `compare` finds and recommends on the training part."""
     start = time.process_time()
-    problem = Problem(
-        K[np.ix_(train, train)],
-        Classes(codes[train], np.unique(codes).size),
-        np.unique(codes),
-    )
     found = compare_problem(problem, CANDIDATES, cv=FOLDS)
     return {
         "method": found.recommendation.method,
@@ -134,16 +210,15 @@ def run(case, split, folder):
     """Compute what is missing for one case and split."""
     path = folder / f"{case.name.replace(' ', '')}-{split}.json"
     found = json.loads(path.read_text()) if path.exists() else {}
-    if all(strategy in found for strategy in STRATEGIES):
+    if all(column in found for column in COLUMNS):
         return
     items, y = case.items()
     codes = np.unique(y, return_inverse=True)[1]
     train, test = split_of(codes, split)
     K = case.matrix(items, train)
     K = 0.5 * (K + K.T)
-    missing = [
-        CONTENDERS[name] for name in FIXED if name in CONTENDERS and name not in found
-    ]
+    names = [name for name in FIXED if name in CONTENDERS and name not in found]
+    missing = [CONTENDERS[name] for name in names]
     found.update(fixed_errors(K, codes, train, test, missing))
     D = distances(case, items, K)
     if "random_objects" not in found:
@@ -153,10 +228,19 @@ def run(case, split, folder):
         if name not in found:
             combine = "best" if name == "best" else "average"
             found[name] = searched_error(combine, similarity, codes, train, test)
+    if "similarity" not in found:
+        found["similarity"] = similarity_model(case, items, K, codes, train, test)
+    views = views_of(K, D, train)
+    found.update(yardsticks(views, codes, train, test, found))
+    if ALIKE not in found:
+        fed = found["similarity"]["conversions"][0]
+        found[ALIKE] = found["svc_converted"]["by_view"][fed]
     if "recommended" not in found:
-        answer = compared(K, codes, train)
+        answer = compared(problem_of(case, items, K, codes, train))
         found["recommended"] = {"error": found[answer["method"]]["error"], **answer}
-    path.write_text(json.dumps(found))
+    unfinished = path.with_suffix(".part")
+    unfinished.write_text(json.dumps(found))
+    unfinished.replace(path)
 
 
 # ------------------------------------------------------------------------------- means
@@ -168,10 +252,10 @@ def collect(folder):
     for path in sorted(folder.glob("*.json")):
         name, split = path.stem.rsplit("-", 1)
         found = json.loads(path.read_text())
-        if all(strategy in found for strategy in STRATEGIES):
+        if all(column in found for column in COLUMNS):
             by_today_s_rule(found)
             runs[name][split] = {
-                s: (found[s]["error"], found[s]["seconds"]) for s in STRATEGIES
+                s: (found[s]["error"], found[s]["seconds"]) for s in COLUMNS
             }
     return runs
 
@@ -181,15 +265,15 @@ def write_csv(folder, path):
     runs = collect(folder)
     common = sorted(set.intersection(*(set(one) for one in runs.values())))
     with path.open("w", newline="", encoding="utf-8") as file:
-        seconds = [f"{s} seconds" for s in STRATEGIES]
-        titles = ["similarity", "half", "splits", *STRATEGIES, *seconds]
+        seconds = [f"{s} seconds" for s in COLUMNS]
+        titles = ["name", "half", "splits", *COLUMNS, *seconds]
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(titles)
         for case in cases(folder):
             name = case.name.replace(" ", "")
             if name in runs:
                 means = np.mean(
-                    [[runs[name][k][s] for s in STRATEGIES] for k in common], axis=0
+                    [[runs[name][k][s] for s in COLUMNS] for k in common], axis=0
                 )
                 # Sums of the same errors in another order are a tie.
                 errors = [f"{100 * error:.6g}" for error in means[:, 0]]

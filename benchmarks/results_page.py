@@ -2,15 +2,16 @@
 
     python benchmarks/results_page.py
 
-Writes the tables between the marks of docs/guide/results.md, and the diagram of ranks,
-docs/guide/ranks.svg. `benchmarks/regret.py` measures the CSV: a row for each
-similarity, a column for each strategy with its error in percent, and a column with its
-processor seconds.
+Writes the answer and the tables between the marks of docs/guide/results.md, and the
+diagram of ranks, docs/guide/ranks.svg. `benchmarks/regret.py` measures the CSV: a row
+for each similarity, a column for each strategy with its error in percent, and a column
+with its processor seconds.
 """
 
 from __future__ import annotations
 
 import csv
+import textwrap
 from pathlib import Path
 
 import numpy as np
@@ -18,9 +19,15 @@ from scipy.stats import rankdata, studentized_range
 
 GUIDE = Path(__file__).parents[1] / "docs" / "guide"
 FIXED = ("svc", "clip", "flip", "square", "shift", "krein", "neighbors", "features",
-         "random_objects")  # fmt: skip
-CHOSEN = ("average", "best", "recommended", "converted")
+         "random_objects", "rbf_rows", "flip_logistic", "svc_converted",
+         "flip_logistic_converted", "converted")  # fmt: skip
+CONVERTED = ("svc_converted", "flip_logistic_converted", "converted")
+CHOSEN = ("average", "best", "similarity", "recommended")
 STRATEGIES = (*FIXED, *CHOSEN)
+# SVC, tuned, on the conversion that the similarity model ranks first: a check.
+ALIKE = "svc_alike"
+COLUMNS = (*STRATEGIES, ALIKE)
+OURS = "similarity"
 TITLES = {
     "svc": "SVC on the raw matrix",
     "clip": "clip",
@@ -31,13 +38,18 @@ TITLES = {
     "neighbors": "nearest neighbours",
     "features": "rows as features",
     "random_objects": "random objects (D2KE)",
+    "rbf_rows": "RBF on rows",
+    "flip_logistic": "flip, logistic",
+    "svc_converted": "SVC, conversion chosen",
+    "flip_logistic_converted": "flip, logistic, conversion chosen",
+    "converted": "SpectrumSVCCV() on distances",
     "average": "SpectrumSVCCV()",
     "best": 'SpectrumSVCCV(combine="best")',
+    "similarity": "SimilarityClassifier()",
     "recommended": "what compare recommends",
-    "converted": "SpectrumSVCCV() on distances",
 }
 LEVEL = 0.05
-BEGIN, END = "<!-- results -->", "<!-- end of results -->"
+MUCH = 4.0  # points by which nobody wants to lose against SVC
 BLUE, GREY = "#2b6cb0", "#4a5568"
 
 
@@ -50,6 +62,12 @@ def read(path=GUIDE / "results.csv"):
     return rows, np.array(errors), np.array(seconds)
 
 
+def read_several(path=GUIDE / "several_kernels.csv"):
+    """Return rows of text: data sets with several kernels."""
+    with path.open(newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
 # ------------------------------------------------------------------------------ ranks
 
 
@@ -59,7 +77,7 @@ def data_set_ranks(rows, errors):
     Similarities made from one data set are not independent, so data sets are counted.
     """
     ranks = np.apply_along_axis(rankdata, 1, errors)
-    names = np.array([row["similarity"].split(",")[0] for row in rows])
+    names = np.array([row["name"].split(",")[0] for row in rows])
     return np.array([ranks[names == name].mean(axis=0) for name in np.unique(names)])
 
 
@@ -115,7 +133,8 @@ def draw(rows, errors, path=GUIDE / "ranks.svg"):
     for tick in ticks:
         ax.plot([tick, tick], [0, 0.2], color="black", linewidth=1)
         ax.text(tick, 0.3, f"{tick:.0f}", ha="center", va="bottom")
-    ax.set(xlim=(low - 2.6, high + 2.2), ylim=(None, 1.5))
+    room = 0.6 * (high - low)  # for the names
+    ax.set(xlim=(low - room, high + room), ylim=(None, 1.5))
     ax.axis("off")
     figure.savefig(path, metadata={"Date": None})
     plt.close(figure)
@@ -124,18 +143,122 @@ def draw(rows, errors, path=GUIDE / "ranks.svg"):
 # ----------------------------------------------------------------------------- tables
 
 
-def summary(rows, errors):
-    """Lines that say what was run and how many strategies can be distinguished."""
+def distinguished(rows, errors):
+    """How many pairs of strategies the Nemenyi test tells apart, in words."""
     by_data = data_set_ranks(rows, errors)
     means = by_data.mean(axis=0)
     apart = np.abs(means[:, None] - means) > critical_difference(*by_data.shape[::-1])
     k = len(STRATEGIES)
+    return f"{apart.sum() // 2} of {k * (k - 1) // 2} pairs of strategies"
+
+
+def answer(rows, errors):
+    """The first paragraph of the page: losses, then means, then what a test can say."""
+    fixed = errors[:, : len(FIXED)]
+    ours = errors[:, STRATEGIES.index(OURS)]
+    i = int((ours - fixed.min(axis=1)).argmax())
+    winner = title(FIXED[int(fixed[i].argmin())])
+    means = dict(zip(STRATEGIES, errors.mean(axis=0), strict=True))
+    lower = sorted((s for s in FIXED if means[s] < means[OURS]), key=means.get)
+    best = min(FIXED, key=means.get)
+    named = ", ".join(f"{title(s)} ({means[s]:.2f} %)" for s in lower or [best])
+    which = "lower means have" if lower else "the best of the fixed strategies is"
+    text = (
+        f"{len(STRATEGIES)} strategies were measured on {len(rows)} similarities as "
+        f"users would make them. {title(OURS)} loses most on "
+        f"{rows[i]['name']}: {ours[i]:.1f} % errors against {fixed[i].min():.1f} "
+        f"% of {winner}. Its mean error is {means[OURS]:.2f} %; {which} {named}. "
+        f"{title('average')}, which chooses no conversion, has "
+        f"{means['average']:.2f} %. A cautious test over data sets can distinguish "
+        f"{distinguished(rows, errors)}."
+    )
+    return wrapped(text)
+
+
+def wrapped(text):
+    """Lines of a paragraph, as prose of the guide has them."""
+    return textwrap.fill(text, 100, break_long_words=False, break_on_hyphens=False)
+
+
+def summary(rows, errors):
+    """Lines that say what was run, what choosing costs, and where SVC is better."""
+    data_sets = len(data_set_ranks(rows, errors))
     return [
-        f"{len(rows)} similarities from {len(by_data)} data sets, each split 60 / 40 "
+        f"{len(rows)} similarities from {data_sets} data sets, each split 60 / 40 "
         f"at random {rows[0]['splits']} times.",
-        f"The Nemenyi test distinguishes {apart.sum() // 2} of {k * (k - 1) // 2} "
-        "pairs of strategies.",
+        f"The Nemenyi test distinguishes {distinguished(rows, errors)}; the ranks "
+        "were averaged within data sets first.",
+        "",
+        wrapped(against_the_best(errors)),
+        "",
+        wrapped(against_alike(rows, errors)),
     ]
+
+
+def several_kernels(pooled):
+    """One model of all kernels of a data set against the kernel of the best score."""
+    columns = ("pooled", "best score", "hindsight")
+    errors = np.array([[float(row[name]) for name in columns] for row in pooled])
+    gain = errors[:, 1] - errors[:, 0]
+    order = np.argsort(gain, kind="stable")
+    worst = order[0]
+    spread = gain.std(ddof=1) / np.sqrt(gain.size)
+    together, by_score, hindsight = errors.mean(axis=0)
+    text = (
+        f"On {len(pooled)} data sets with several kernels ({pooled[0]['splits']} "
+        f"splits each) {title(OURS)} has {together:.2f} % errors on all kernels at "
+        f"once. The kernel whose model has the best score has {by_score:.2f} %, the "
+        f"best kernel in hindsight {hindsight:.2f} %. Pooling gains {gain.mean():+.2f} "
+        f"+- {spread:.2f} points (standard error over data sets) and loses most on "
+        f"{pooled[worst]['data set']}: {errors[worst, 0]:.1f} % against "
+        f"{errors[worst, 1]:.1f} %."
+    )
+    lines = [
+        wrapped(text),
+        "",
+        "| data set | kernels | pooled % | best score % | best in hindsight % |",
+        "|---|---|---|---|---|",
+    ]
+    for i in order:
+        numbers = " | ".join(f"{error:.1f}" for error in errors[i])
+        name, kernels = pooled[i]["data set"], pooled[i]["kernels"]
+        lines.append(f"| {name} | {kernels} | {numbers} |")
+    return [*lines, ""]
+
+
+def against_the_best(errors):
+    """What is recommended, against the best in hindsight and the best for all."""
+    recommended = errors[:, STRATEGIES.index("recommended")]
+    fixed = errors[:, : len(FIXED)]
+    best = int(fixed.mean(axis=0).argmin())
+    one = recommended.mean() - fixed[:, best].mean()
+    each = (recommended - fixed.min(axis=1)).mean()
+    as_given = [i for i, s in enumerate(FIXED) if s not in CONVERTED]
+    without = (recommended - fixed[:, as_given].min(axis=1)).mean()
+    return (
+        "What `compare` recommends is "
+        f"{each:.2f} points above the best of the {len(FIXED)} fixed strategies, "
+        "chosen in hindsight for each similarity (the *regret*), "
+        f"{without:.2f} above the best of those that choose no conversion, and "
+        f"{one:+.2f} from {title(FIXED[best])}, the best one for all."
+    )
+
+
+def against_alike(rows, errors):
+    """The model against SVC, tuned, on the conversion that the model ranks first."""
+    alike = np.array([float(row[ALIKE]) for row in rows])
+    lost = errors[:, STRATEGIES.index(OURS)] - alike
+    order = np.argsort(-lost, kind="stable")
+    worst = order[0]
+    much = [rows[i]["name"] for i in order if lost[i] >= MUCH]
+    named = f" ({'; '.join(much)})" if much else ""
+    return (
+        f"scikit-learn's `SVC`, tuned, has a mean error of {alike.mean():.2f} % on the "
+        f"conversion that {title(OURS)} ranks first, {lost.mean():+.2f} points against "
+        f"its own. Its largest lead is {lost[worst]:.1f} points, on "
+        f"{rows[worst]['name']}; it leads by {MUCH:g} points or more on "
+        f"{len(much)} similarities{named}."
+    )
 
 
 def title(strategy):
@@ -143,7 +266,7 @@ def title(strategy):
     name = TITLES[strategy]
     if strategy == "recommended":
         return "**what `compare` recommends**"
-    return f"`{name}`" if "SVC" in name and " " not in name else name
+    return f"`{name}`" if " " not in name and name[0].isupper() else name
 
 
 def regret_table(rows, errors, seconds):
@@ -166,61 +289,70 @@ def regret_table(rows, errors, seconds):
 
 
 def extremes(rows, errors, shown, *, losses):
-    """Lines of a table: where `SpectrumSVCCV()` lost, or won, most points."""
-    ours = errors[:, STRATEGIES.index("average")]
+    """Lines of a table: where the model lost, or won, most points."""
+    ours = errors[:, STRATEGIES.index(OURS)]
     fixed = errors[:, : len(FIXED)]
     gain = fixed.min(axis=1) - ours
     gain = -gain if losses else gain
     order = [i for i in np.argsort(-gain, kind="stable")[:shown] if gain[i] > 0.05]
     word = "lost" if losses else "gained"
     lines = [
-        f"| similarity | `SpectrumSVCCV()` | best fixed strategy | error | {word} |",
+        f"| similarity | {title(OURS)} | best fixed strategy | error | {word} |",
         "|---|---|---|---|---|",
     ]
     for i in order:
         name = title(FIXED[int(fixed[i].argmin())])
         lines.append(
-            f"| {rows[i]['similarity']} | {ours[i]:.1f} | {name} | "
+            f"| {rows[i]['name']} | {ours[i]:.1f} | {name} | "
             f"{fixed[i].min():.1f} | {gain[i]:.1f} |"
         )
     return [*lines, ""]
 
 
 def duels(errors):
-    """Lines of a table: `SpectrumSVCCV()` against each fixed strategy."""
-    ours = errors[:, STRATEGIES.index("average")]
+    """Lines of a table: the model against each of the other strategies."""
+    ours = errors[:, STRATEGIES.index(OURS)]
+    others = [s for s in STRATEGIES if s != OURS]
     lines = [
         "| against | losses | ties | wins | mean gain in points |",
         "|---|---|---|---|---|",
     ]
-    gains = [(errors[:, s] - ours) for s in range(len(FIXED))]
+    gains = [errors[:, STRATEGIES.index(s)] - ours for s in others]
     for s in np.argsort([gain.mean() for gain in gains], kind="stable"):
         gain = gains[s]
         wins, losses = int((gain > 1e-9).sum()), int((gain < -1e-9).sum())
         ties = gain.size - wins - losses
-        name = title(FIXED[s])
+        name = title(others[s])
         lines.append(f"| {name} | {losses} | {ties} | {wins} | {gain.mean():+.2f} |")
     return [*lines, ""]
 
 
-def tables(rows, errors, seconds, shown=8):
+def tables(rows, errors, seconds, pooled, shown=8):
     """Return the text between the marks of the page."""
     lines = [*summary(rows, errors), ""]
     lines += ["## Losses first", "", *extremes(rows, errors, shown, losses=True)]
     lines += ["## Wins", "", *extremes(rows, errors, shown, losses=False)]
     lines += ["## Head to head", "", *duels(errors)]
     lines += ["## All strategies", "", *regret_table(rows, errors, seconds)]
+    lines += ["## Several kernels", "", *several_kernels(pooled)]
     return "\n".join(lines)
+
+
+def marked(page, name, text):
+    """Put a text between the marks of a page."""
+    begin, end = f"<!-- {name} -->", f"<!-- end of {name} -->"
+    before, rest = page.split(begin)
+    after = rest.split(end)[1]
+    return f"{before}{begin}\n{text}\n{end}{after}"
 
 
 def main():
     """Write the page and the picture."""
     rows, errors, seconds = read()
-    page = GUIDE / "results.md"
-    before, rest = page.read_text("utf-8").split(BEGIN)
-    after = rest.split(END)[1]
-    text = f"{before}{BEGIN}\n{tables(rows, errors, seconds)}\n{END}{after}"
-    page.write_text(text, "utf-8")
+    path = GUIDE / "results.md"
+    page = marked(path.read_text("utf-8"), "answer", answer(rows, errors))
+    page = marked(page, "results", tables(rows, errors, seconds, read_several()))
+    path.write_text(page, "utf-8")
     draw(rows, errors)
 
 

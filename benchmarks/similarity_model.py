@@ -27,8 +27,8 @@ from pathlib import Path
 
 import numpy as np
 from conversions import GIVEN, SIX
-from regret import distances, split_of
-from regret_matrices import FORMS, as_it_is, cases
+from regret import distances, on_what_is_there, split_of
+from regret_matrices import cases
 
 from krein import KreinLogisticRegressionCV, SimilarityClassifier, SpectrumSVCCV
 from krein.similarity.conversions import CONVERSIONS
@@ -68,19 +68,6 @@ def flip_logistic(K, new, codes):
     unit = float(np.diagonal(known).mean())
     model = KreinLogisticRegressionCV(ALPHAS * unit).fit(known, codes)
     return model.best_score_, model.predict_proba(flipped.rows(new))
-
-
-def on_what_is_there(case, items, K):
-    """The model, and what is cut by rows (and columns) for it."""
-    if case.matrix in FORMS.values():
-        return SimilarityClassifier(kind="distance"), items
-    if case.matrix is as_it_is:
-        return SimilarityClassifier(), K
-
-    def kernel(one, other):  # of items that are known by their numbers
-        return K[np.ix_(one[:, 0].astype(int), other[:, 0].astype(int))]
-
-    return SimilarityClassifier(kernel), np.arange(len(K))[:, None]
 
 
 def run(case, split, folder, logistic):

@@ -42,6 +42,7 @@ def test_every_script_is_run(speed):
         "repair.py",
         "results_page.py",
         "screen.py",
+        "several_kernels.py",
         "similarity_model.py",
         "similarity_regression.py",
         "steps.py",
