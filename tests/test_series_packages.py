@@ -24,7 +24,7 @@ def test_pipeline_of_aeon():
     exec(recipe(), names)
     train, test = (datasets.load_gunpoint(split) for split in ("train", "test"))
     pipeline = names["pipeline"].fit(*train)
-    assert isinstance(pipeline.steps_[-1][1], krein.SpectrumSVCCV)
+    assert isinstance(pipeline.steps_[-1][1], krein.SimilarityClassifier)
     assert pipeline.score(*test) > 0.9
 
 

@@ -3,8 +3,9 @@ Let the data choose
 ===================
 
 `krein.compare` runs all methods on the same splits, chooses their hyperparameters
-inside each training part, and judges differences by a corrected test. Simple methods
-are among them: if neighbours or the rows as features are as good, no kernel machine is
+inside each training part, and judges differences by a corrected test. The first one,
+the similarity model, chooses what is fed to the machine as well. Simple methods are
+among them: if neighbours or the rows as features are as good, no kernel machine is
 needed. The similarity is that of 150 digit shapes by their Hausdorff distance.
 """
 
@@ -21,7 +22,7 @@ way = np.array([distance_transform_edt(~other) for other in ink])
 longest = np.array([way[:, one].max(axis=1) for one in ink])
 K = np.exp(-np.maximum(longest, longest.T) / 2)
 
-methods = ["svc", "clip", "flip", "square", "neighbors", "features"]
+methods = ["similarity", "svc", "clip", "flip", "square", "neighbors", "features"]
 comparison = compare(K, y, methods=methods, cv=5)
 print(comparison)
 

@@ -7,10 +7,10 @@ arrays ``(n_series, n_channels, length)``, so they can end its pipelines as they
 
     from aeon.pipeline import make_pipeline
     from aeon.transformations.collection import Normalizer
-    from krein import Kernel, SpectrumSVCCV
+    from krein import Kernel, SimilarityClassifier
 
     dtw = Kernel("dtw", window=0.1, gamma="median")
-    pipeline = make_pipeline(Normalizer(), SpectrumSVCCV(kernel=dtw, random_state=0))
+    pipeline = make_pipeline(Normalizer(), SimilarityClassifier(dtw, random_state=0))
 
 The classes below are for code that wants a classifier of aeon or of `sktime
 <https://www.sktime.net>`_: their ensembles, searches, benchmarks and checks. Copy what
@@ -21,7 +21,7 @@ from importlib.util import find_spec
 
 from sklearn.base import clone
 
-from krein import Kernel, KreinSVC, SpectrumSVCCV
+from krein import Kernel, KreinSVC, SimilarityClassifier
 
 
 class KreinSeries:
@@ -30,7 +30,7 @@ class KreinSeries:
     Parameters
     ----------
     estimator : classifier of krein, optional
-        By default `SpectrumSVCCV` with time warping, its scale set by the data.
+        By default `SimilarityClassifier` with time warping.
     """
 
     def __init__(self, estimator=None):
@@ -39,7 +39,7 @@ class KreinSeries:
 
     def _fit(self, X, y):
         kernel = Kernel("dtw", gamma="median")
-        default = SpectrumSVCCV(kernel=kernel, random_state=0)
+        default = SimilarityClassifier(kernel, random_state=0)
         self.estimator_ = clone(self.estimator or default).fit(X, y)
         return self
 

@@ -11,7 +11,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.model_selection import StratifiedKFold, cross_val_score
 
-from krein import Kernel, SpectrumSVC, diagnose, load_dataset
+from krein import Kernel, SimilarityClassifier, SpectrumSVC, diagnose, load_dataset
 
 promoters = load_dataset("promoters")
 sequences, y = promoters.data, promoters.target
@@ -47,6 +47,8 @@ for method in ("none", "clip", "flip"):
     print(f"{method:5s} accuracy {scores.mean():.3f}")
 
 # %%
-# The estimator also takes the sequences themselves.
-model = SpectrumSVC("clip", kernel=alignment).fit(sequences, y)
+# An estimator also takes the sequences themselves. `krein.SimilarityClassifier`, the
+# one to use when nothing else is known, chooses what is made of the alignment too.
+model = SimilarityClassifier(alignment, random_state=0).fit(sequences, y)
 print(model.predict(sequences[:3]), y[:3])
+print(model.text_)
