@@ -64,7 +64,8 @@ def advise(
 def _use(kind: str, numbers: bool) -> str:
     """The recommendation, the same for every matrix."""
     model = "SimilarityRegressor" if numbers else "SimilarityClassifier"
-    call, question = f"{model}().fit(K, y)", "krein.compare(K, y)"
+    call = f"{model}().fit(K, y)"
+    question = "krein.compare(K, y)"
     if kind == "distance":
         call = f"{model}(kind='distance').fit(D, y)"
         question = "krein.compare(D, y, kind='distance')"

@@ -207,7 +207,8 @@ class CPDModel(KernelModel):
 
     def _space(self, training: CPDTraining, polynomial: str) -> Space:
         """Build the function space of the samples."""
-        Q, free = Polynomials.fit(training.P, training.weights), polynomial == "free"
+        Q = Polynomials.fit(training.P, training.weights)
+        free = polynomial == "free"
         space = self._function_space(training, Q, free)
         if space.holds_zero_only:
             warnings.warn(
@@ -261,7 +262,8 @@ def _precomputed_training(
     facts = {"X_fit_": None, "n_polynomials_": P.shape[1]}
     matrix = Similarities(K)
     if kept is not None:
-        matrix, P = matrix.subset(kept), P[kept]
+        matrix = matrix.subset(kept)
+        P = P[kept]
     return CPDTraining(weight, kept, n, K=matrix, facts=facts, P=P)
 
 
@@ -345,11 +347,13 @@ def _ahead(
         return None
     alpha, last = solved[-1]
     before, older = solved[0]
-    size, smaller = float(np.linalg.norm(last[0])), float(np.linalg.norm(older[0]))
+    size = float(np.linalg.norm(last[0]))
+    smaller = float(np.linalg.norm(older[0]))
     growth = size / max(smaller, 1e-300)
     if not 0.0 < problem.lam < alpha < before or not 1.0 < growth < np.inf:
         return last
-    fell, falls = math.log(before / alpha), math.log(alpha / problem.lam)
+    fell = math.log(before / alpha)
+    falls = math.log(alpha / problem.lam)
     share = min(1.0, math.log(growth) / fell * falls / fell)
     steps = [share * (x - y) for x, y in zip(last, older, strict=True)]
     t = problem.along(problem.point(*last), problem.point(*steps))
@@ -475,13 +479,19 @@ def _counted(
     tol: float,
 ) -> Result:
     """Certify raw outputs, with what rounding may add on both sides of the gap."""
-    loss, c = problem.loss, result.info["c"]
-    a, p, image, f, error = raw.a, raw.p, raw.image, raw.f, raw.error
+    loss = problem.loss
+    c = result.info["c"]
+    a = raw.a
+    p = raw.p
+    image = raw.image
+    f = raw.f
+    error = raw.error
     value = problem.lam * float(a @ image) + loss.value(f)
     slope = np.abs(loss.slopes(f)[0])
     moves = loss.weight * (slope + 0.5 * loss.most_bend(f, error) * error)
     spread = float((problem.lam * np.abs(a) + moves) @ error)
-    dual, least = problem.feasible(c), 0.0  # every loss is non-negative
+    dual = problem.feasible(c)
+    least = 0.0  # every loss is non-negative
     if space.core is None:
         least = _bound_of(problem, result, tol)
         least -= problem.lam * float(np.abs(a) @ error)

@@ -151,7 +151,8 @@ class BalancedBox:
         the y_i g_i (ascending) at which the cumulative bound reaches the total bound
         of the positive class.
         """
-        signed, target = self.y * gradient, self._target
+        signed = self.y * gradient
+        target = self._target
         if self._equal is not None:
             return float(np.partition(signed, self._equal)[self._equal])
         order = np.argsort(signed)

@@ -131,9 +131,11 @@ class CPDProblem:
         None if one would leave its domain.
         """
         low, high = self.loss.bounds(self.lam)
-        a, Q = np.clip(a, low, high), self.null
+        a = np.clip(a, low, high)
+        Q = self.null
         for slack in (_FEASIBLE, _FEASIBLE, 10 * _FEASIBLE):
-            size, excess = float(np.abs(a).sum()), Q.T @ a
+            size = float(np.abs(a).sum())
+            excess = Q.T @ a
             if np.abs(excess).max(initial=0.0) <= slack * size:
                 return a
             room = np.minimum(np.minimum(a - low, high - a), size)
@@ -209,7 +211,8 @@ def cpd_newton(
 def _from_sample(problem: CPDProblem, max_iter: int) -> tuple[Array, Array]:
     """Solve for two fifths roughly: their violators are mostly those of the whole."""
     n = problem.n
-    c, b = np.zeros(n), np.zeros(problem.null.shape[1])
+    c = np.zeros(n)
+    b = np.zeros(problem.null.shape[1])
     if n <= _SMALL:
         return c, b
     some = np.sort(np.random.default_rng(n).permutation(n)[: 2 * n // 5])
@@ -220,7 +223,8 @@ def _from_sample(problem: CPDProblem, max_iter: int) -> tuple[Array, Array]:
 
 def _steps(problem: CPDProblem, point: Point, tol: float) -> Iterator[Iterate]:
     bound = 0.0  # every loss is non-negative
-    settled, idle = False, 0
+    settled = False
+    idle = 0
     while True:
         model = problem.loss.system(point.f, problem.lam)
         s = model[0]
@@ -267,10 +271,13 @@ def _full_step(
     (s, shift, target), c = model, np.zeros(problem.n)
     if s.size == 0:
         return problem.point(c, point.b)
-    root, Q = 1.0 / np.sqrt(shift), problem.null[s]
+    root = 1.0 / np.sqrt(shift)
+    Q = problem.null[s]
     W, S, Vt = np.linalg.svd(root[:, None] * Q, full_matrices=False)
     rank = int(np.sum(S > 1e-12 * S.max(initial=0.0)))
-    W, right, start = W[:, :rank], root * target, point.c[s] / root
+    W = W[:, :rank]
+    right = root * target
+    start = point.c[s] / root
     tol = float(np.sqrt(left / problem.lam))
     system = System(s, root, W, right - W @ (W.T @ right), start, tol)
     c[s] = root * problem.K.solve(system)

@@ -112,7 +112,8 @@ class Features:
         """Return u, by a system of the size of the features (Woodbury)."""
         G = system.project(system.root[:, None] * self.F[system.s])
         factor = _factor(lambda: (np.eye(G.shape[1]) + G.T @ G, 0.0))
-        u, rest = np.zeros_like(system.right), system.right
+        u = np.zeros_like(system.right)
+        rest = system.right
         for _ in range(1 + _REFINEMENTS):
             u = u + rest - G @ cho_solve(factor, rest @ G, check_finite=False)
             rest = system.right - u - G @ (u @ G)
@@ -131,7 +132,9 @@ class KernelColumns:
     """
 
     def __init__(self, matrix: Similarities, *, definite: bool = False) -> None:
-        self.matrix, self.definite, n = matrix, definite, matrix.n
+        self.matrix = matrix
+        self.definite = definite
+        n = matrix.n
         # Columns as rows of panels, in the order in which they were asked for.
         self.panels: list[Array] = []
         self.place = np.full(n, -1)
@@ -165,7 +168,8 @@ class KernelColumns:
         """K c."""
         s = np.flatnonzero(c)
         places = self._places(s)
-        full, product = np.zeros(self.n_kept), np.zeros(c.size)
+        full = np.zeros(self.n_kept)
+        product = np.zeros(c.size)
         full[places] = c[s]
         end = 0
         for panel in self.panels:
@@ -182,7 +186,8 @@ class KernelColumns:
         """K c, and a bound on its rounding; see `krein.arrays.product_and_error`."""
         if self.matrix.kernel is None:
             return product_and_error(self.matrix, c)
-        sizes, n_terms = np.zeros(c.size), 0
+        sizes = np.zeros(c.size)
+        n_terms = 0
         for some, rows in self._blocks(c):
             sizes += np.abs(c[some]) @ np.abs(rows, out=rows)
             n_terms += some.size
@@ -191,7 +196,9 @@ class KernelColumns:
     def extended_product(self, c: Array) -> tuple[Array, Array]:
         """K c of the kept columns; see `krein.arrays.extended_product`."""
         wide = np.longdouble
-        outputs, sizes, n_terms = np.zeros(c.size, dtype=wide), np.zeros(c.size), 0
+        outputs = np.zeros(c.size, dtype=wide)
+        sizes = np.zeros(c.size)
+        n_terms = 0
         for some, rows in self._blocks(c):
             outputs += c[some].astype(wide) @ rows.astype(wide)
             sizes += np.abs(c[some]) @ np.abs(rows, out=rows)
@@ -240,7 +247,8 @@ class KernelColumns:
 
     def solve(self, system: System) -> Array:
         """Return u, by conjugate gradients or, where they are slow, a factor."""
-        s, block = system.s, None
+        s = system.s
+        block = None
         steepest = float(system.root.max())
         if self.definite and s.size >= _MANY and steepest < self.too_steep:
             block = self.panels[0] if self._is_whole(s) else self._upper(s)
@@ -266,7 +274,9 @@ def _by_gradients(K: Array, J: np.ndarray, rows: Array, system: System) -> Array
     preconditioner: ``M = I + C A^-1 C'`` with C those of P R K R P, A their rows J and
     ``M^-1 = I - C (A + C'C)^-1 C'`` (Nystroem). `rows` are the rows J of K.
     """
-    root, W, m = system.root, system.W, system.s.size
+    root = system.root
+    W = system.W
+    m = system.s.size
 
     def image(v: Array) -> Array:
         return v + system.project(root * dsymv(1.0, K.T, root * v, lower=1))

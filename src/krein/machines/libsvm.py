@@ -168,7 +168,8 @@ def _attempts(
     if unit.domain.balance >= float(unit.domain.upper.sum()):  # one point is feasible
         yield unit.at(unit.domain.upper), True, 0
         return
-    spent, least = 0, loosely.steps
+    spent = 0
+    least = loosely.steps
     for stage in (loosely.tol,) if unit.psd else _STAGES:
         a, steps = _loosely(unit, stage, min(max_iter - spent, least))
         spent += steps
@@ -252,7 +253,8 @@ def _loosely(unit: SVMDual, tol: float, limit: int) -> tuple[Array, int]:
     n = unit.K.shape[0]
     upper = unit.domain.upper[:n]
     largest = float(upper.max())
-    y, weight = unit.domain.y[:n], upper / largest
+    y = unit.domain.y[:n]
+    weight = upper / largest
     given: dict[str, Any] = {"svm_type": 0, "C": largest}
     if unit.domain.n > n:
         y = 0.5 * (unit.margin[:n] - unit.margin[n:])
@@ -261,7 +263,8 @@ def _loosely(unit: SVMDual, tol: float, limit: int) -> tuple[Array, int]:
         # LIBSVM fills the first variables up to the balance: it must not run past the
         # last one when rounding errors leave a rest.
         share = unit.domain.balance / float(upper.sum())
-        weight, given = upper, {"svm_type": 2, "nu": min(share, 1.0 - 1e-9)}
+        weight = upper
+        given = {"svm_type": 2, "nu": min(share, 1.0 - 1e-9)}
     v, _, steps = run_libsvm(
         unit.K, y, tol=tol, max_iter=limit, sample_weight=weight,
         cache_size=_CACHE_MB, **given,
@@ -301,7 +304,8 @@ def _settle(
     is_enough: Callable[[SVMPoint, int], bool],
 ) -> tuple[SVMPoint, bool]:
     """Move the free variables, and those on the wrong bound, until all are at rest."""
-    domain, upper = problem.domain, problem.domain.upper
+    domain = problem.domain
+    upper = problem.domain.upper
     best = point
     for _ in range(min(rounds, _ROUNDS)):
         wants, near = _restless(problem, point)
@@ -326,18 +330,21 @@ def _stationary(problem: SVMDual, point: SVMPoint) -> SVMPoint:
     On an indefinite kernel rounded maxima of a damped model come near them only, as
     far as bounds are large. Steps end at the first bound; the best point is returned.
     """
-    upper, best = problem.domain.upper, point
+    upper = problem.domain.upper
+    best = point
     for _ in range(_ROUNDS):
         free = np.flatnonzero((point.a > 0.0) & (point.a < upper))
         if free.size == 0:
             break
-        items, y = free % problem.K.shape[0], problem.domain.y[free]
+        items = free % problem.K.shape[0]
+        y = problem.domain.y[free]
         bordered = np.zeros((free.size + 1, free.size + 1))
         bordered[:-1, :-1] = y[:, None] * problem.K[np.ix_(items, items)] * y
         bordered[:-1, -1] = bordered[-1, :-1] = y
         right = np.append(point.gradient[free], 0.0)
         h = np.linalg.lstsq(bordered, right, rcond=1e-14)[0][:-1]
-        x, most = point.a[free], upper[free]
+        x = point.a[free]
+        most = upper[free]
         with np.errstate(divide="ignore", invalid="ignore"):
             room = np.where(h < 0.0, -x / h, np.where(h > 0.0, (most - x) / h, np.inf))
         length = min(1.0, float(room.min()))
@@ -369,7 +376,8 @@ def _maximised(problem: SVMDual, point: SVMPoint, loose: np.ndarray) -> Array:
     """Best values of the variables `loose`, with all others as they are."""
     items = loose % problem.K.shape[0]
     part, x = problem.domain.some(point.a, loose)
-    y, upper = part.y, part.upper
+    y = part.y
+    upper = part.upper
     H = problem.K.take(items, axis=0).take(items, axis=1)  # np.ix_ takes twice as long
     slope = point.gradient[loose] + y * (H @ (y * point.a[loose]))
     H *= y

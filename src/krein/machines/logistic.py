@@ -185,10 +185,13 @@ class IndefiniteLogistic:
         odds = float(np.log(counts[0]) - np.log(self.total - counts[0]))
         slack = 1.0 + 8.0 * _EPS * float(np.abs(H).max())
         low, high = odds - float(H.max()) - slack, odds - float(H.min()) + slack
-        b, w = odds if start is None else float(start[0]), self.column_weight[:, 0]
+        b = odds if start is None else float(start[0])
+        w = self.column_weight[:, 0]
         for _ in range(_NEWTON_STEPS):
-            P, G = self.probabilities(H + b)[:, 0], self.scores(H + b)[:, 0]
-            excess, slope = float(w @ G), float(w @ (P * (1.0 - P)))
+            P = self.probabilities(H + b)[:, 0]
+            G = self.scores(H + b)[:, 0]
+            excess = float(w @ G)
+            slope = float(w @ (P * (1.0 - P)))
             b = min(max(b + excess / max(slope, 1e-9 * self.total), low), high)
             if abs(excess) <= 2 * _EPS * self.total:
                 return np.array([b])
@@ -202,7 +205,8 @@ class IndefiniteLogistic:
         value = float(w[:, 0] @ self.losses(H + b))
         # No optimum lies further away: outputs would outweigh all shares of classes.
         reach = 4.0 * (float(np.ptp(H)) + float(np.log(self.total / counts.min())))
-        damping, polish = 0.0, 2  # polish: steps once the loss is flat to rounding
+        damping = 0.0
+        polish = 2  # steps once the loss is flat to rounding
         for _ in range(_INTERCEPT_STEPS):
             P = softmax(H + b, axis=1)
             mass = np.sum(w * P, axis=0)
@@ -220,8 +224,10 @@ class IndefiniteLogistic:
             elif polish == 0:
                 break
             else:
-                damping, polish = 0.0, polish - 1
-            b, value = new - new.mean(), new_value
+                damping = 0.0
+                polish -= 1
+            b = new - new.mean()
+            value = new_value
         return b
 
     # ---------------------------------------------------------------------- the points

@@ -209,7 +209,8 @@ def _by_gradients(
     U = np.zeros_like(residual)
     KLU = np.zeros_like(residual)
     P, SP, KLP = U, U, U
-    energy, beta = float(np.sum(residual**2)), 0.0
+    energy = float(np.sum(residual**2))
+    beta = 0.0
     for _ in range(most):
         KLr = problem.K @ curvature.left(residual)
         if energy == 0.0 or float(np.abs(KLr).max()) <= max(goal, 1e-15):
@@ -220,7 +221,8 @@ def _by_gradients(
         if not 0.0 < bend < np.inf:
             raise np.linalg.LinAlgError("S is not positive definite")
         length = energy / bend
-        U, KLU = U + length * P, KLU + length * KLP
+        U = U + length * P
+        KLU = KLU + length * KLP
         residual = residual - length * SP
         new = float(np.sum(residual**2))
         energy, beta = new, new / energy

@@ -88,7 +88,8 @@ class ProxySVM:
     ) -> None:
         self.spectrum = spectrum
         self.box = box
-        self.rho, self.spread = float(rho), 2.0 * np.sqrt(float(rho))
+        self.rho = float(rho)
+        self.spread = 2.0 * np.sqrt(float(rho))
         self.oracle = oracle
         root = spectrum.sqrt_weight
         self.scale = box.y if root is None else box.y / root
@@ -295,7 +296,8 @@ class ProxySVM:
         self, U: np.ndarray, jacobian: DiagonalPlusLowRank, rows: np.ndarray
     ) -> Array:
         """Block of the Hessian as two symmetric products, of what is added and not."""
-        n, dtype = self.box.n, U.dtype
+        n = self.box.n
+        dtype = U.dtype
         # Single precision has no range, and rounding may leave nothing positive.
         size = max(float(jacobian.diagonal.max()), 0.0) or 1.0
         unit = 1.0 / np.sqrt(size)
@@ -306,7 +308,8 @@ class ProxySVM:
         np.matmul((unit * jacobian.plus).astype(dtype, copy=False), B[:n], out=B[n:])
         root = unit * np.sqrt(np.maximum(jacobian.diagonal, 0.0))
         B[:n] *= root.astype(dtype)[:, None]
-        S, H = B.T @ B, np.empty((rows.size, rows.size))
+        S = B.T @ B
+        H = np.empty((rows.size, rows.size))
         for i in range(0, rows.size, _ROWS):  # no third matrix
             some = slice(i, i + _ROWS)
             np.subtract(S[some], minus[:, some].T @ minus, out=H[some])

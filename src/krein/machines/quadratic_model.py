@@ -71,7 +71,8 @@ class ActiveSets(ABC):
         computed anew for the next one.
         """
         Hh = self._product(h)
-        inner, bend = float(h @ Hh), float(h @ change)
+        inner = float(h @ Hh)
+        bend = float(h @ change)
         if inner <= 0.0 or bend <= 1e-3 * inner:
             return
         self._add_outer(change / np.sqrt(bend), Hh / np.sqrt(inner))
@@ -240,7 +241,8 @@ class QuadraticModel(ActiveSets):
             if info == 0:
                 break
             self.set_ridge(max(10.0 * self.ridge, 1e-12 * self.mean, 1e-300))
-        self._index, self._factor = index, factor
+        self._index = index
+        self._factor = factor
 
 
 class _Change(NamedTuple):

@@ -122,7 +122,9 @@ def _iterates(problem: ProxySVM, x0: Array | None, tol: float) -> Iterator[Itera
         point = _first_order(problem, point, tol, 60)
         iterate = point.iterate()
         yield iterate
-    ridge, best, idle = _RIDGE, iterate.certificate.value, 0
+    ridge = _RIDGE
+    best = iterate.certificate.value
+    idle = 0
     block: _Block | None = None
     accurate = False
     while idle < _PATIENCE:
@@ -131,7 +133,8 @@ def _iterates(problem: ProxySVM, x0: Array | None, tol: float) -> Iterator[Itera
             block = _Block.around(point, accurate=accurate)
         new, full = block.step(point, ridge * block.model.mean)
         if new is None:  # the model is of no use here
-            new, full = _first_order(problem, point, tol, 100), False
+            new = _first_order(problem, point, tol, 100)
+            full = False
         elif full:
             ridge *= 0.03
         else:
@@ -180,7 +183,8 @@ def _first_order(
     problem: ProxySVM, point: _Point, tol: float, steps: int, single: bool = False
 ) -> _Point:
     """Accelerated steps, kept only if f rises."""
-    rise, single = max(point.rise, 1e-300), single and problem.full
+    rise = max(point.rise, 1e-300)
+    single = single and problem.full
     new = _Point.at(problem, _accelerated(problem, point.a, rise, tol, steps, single))
     return new if new.rise > point.rise else point
 
@@ -212,7 +216,8 @@ class _Block:
 
     def step(self, point: _Point, ridge: float) -> tuple[_Point | None, bool]:
         """Maximise the model, then search along the step; None if it does not rise."""
-        domain, rows = point.problem.domain, self.rows
+        domain = point.problem.domain
+        rows = self.rows
         self.model.set_ridge(ridge)
         h = self.model.maximise(point.a[rows], point.reduced[rows])
         target = point.a.copy()
@@ -276,7 +281,8 @@ def balanced_ray(problem: ProxySVM) -> Array:
         return direction  # one class alone: the only feasible point
     direction *= min(1.0, problem.radius / length)
     z, _ = problem.coordinates(direction)
-    gain, inner = float(direction.sum()), problem.part.along(z)
+    gain = float(direction.sum())
+    inner = problem.part.along(z)
 
     def slope(s: float) -> float:
         return gain - 4.0 * problem.rho * inner(s)
@@ -296,7 +302,8 @@ def _gradient(
     In single precision numbers are those of `part`, divided by `size`, so that they
     stay in its range.
     """
-    y, root = problem.domain.y, problem.spectrum.sqrt_weight
+    y = problem.domain.y
+    root = problem.spectrum.sqrt_weight
     if not single:
         return lambda v: y * problem.rise_grad(y * v)[1]
     unit = 1.0 if root is None else 1.0 / root
@@ -325,7 +332,8 @@ def _accelerated(
     go on while the set changes or the gap falls fast, as it does on well-conditioned
     problems (small rho).
     """
-    domain, z = problem.domain, problem.coordinates(a)[0]
+    domain = problem.domain
+    z = problem.coordinates(a)[0]
     size = max(problem.norm, float(z @ z)) or 1.0
     part = RankOnePositivePart(problem.part.d / size, COARSE)
     gradient = _gradient(problem, part, size, single)
@@ -335,8 +343,12 @@ def _accelerated(
     # The coarse rule is right to more digits than L needs.
     unit = size * float(np.max(problem.scale**2))  # 1 / weight
     L = 1.2 * unit * largest_curvature(part, z / math.sqrt(size))
-    before, g_before = x, np.zeros_like(a)
-    t, tau, gap, bound = 1.0, 0.0, np.inf, domain.upper > 0
+    before = x
+    g_before = np.zeros_like(a)
+    t = 1.0
+    tau = 0.0
+    gap = np.inf
+    bound = domain.upper > 0
     # Few variables: second-order steps are cheap, the set may still be rough.
     at_rest = domain.n * (0.003 if domain.n > 500 else 0.05)
     for k in range(1, max_steps + 1):

@@ -501,7 +501,8 @@ def svm_path(
     """
     n = target.size
     w = np.ones(n) if weight is None else weight
-    coef, intercept = np.zeros((len(Cs), n)), np.zeros(len(Cs))
+    coef = np.zeros((len(Cs), n))
+    intercept = np.zeros(len(Cs))
     if np.all(target == target[0]):  # a fold without items of a class
         return coef, np.full(len(Cs), float(target[0]))
     kind = {"svm_type": 0} if epsilon is None else {"svm_type": 3, "epsilon": epsilon}
