@@ -10,6 +10,7 @@ from sklearn.base import clone
 from krein import (
     DCSVC,
     KreinLogisticRegression,
+    KreinRidge,
     KreinSVC,
     ProxySVC,
     SpectrumOneClassSVM,
@@ -195,3 +196,29 @@ def test_weights_of_many_sizes_do_not_make_rounding_dear(model, seed):
     assert fitted.result_.converged
     report = check_certificate(fitted, K, y, weight)
     assert report.holds, report
+
+
+@pytest.mark.parametrize("fit_intercept", [True, False])
+@pytest.mark.parametrize("alpha", [0.01, 1.0])
+def test_ridge_on_the_square_is_refined_with_more_digits(alpha, fit_intercept):
+    """By outputs of the square itself: eigenvectors gave gaps of up to 4."""
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        X = rng.standard_normal((40, 3))
+        K = 1e3 * np.tanh(X @ X.T - 0.5)
+        y = X[:, 0] + 0.3 * rng.standard_normal(40)
+        weight = 10.0 ** rng.uniform(-3, 3, 40)
+        model = KreinRidge(alpha, method="square", fit_intercept=fit_intercept)
+        model.fit(K, y, sample_weight=weight)
+        assert model.result_.converged
+        report = check_certificate(model, K, y, weight)
+        assert report.holds, report
+        if not fit_intercept:  # the dual point is the coefficients themselves
+            with mp.workdps(digits.DIGITS):
+                A, v = digits.matrix(K), digits.matrix(model.result_.x)
+                f = A * (digits.matrix(np.diag(weight)) * (A * v))
+                gap = mp.fsum(
+                    mp.mpf(w) * (mp.mpf(t) - f[i] - alpha * v[i] / mp.mpf(w)) ** 2
+                    for i, (w, t) in enumerate(zip(weight, y, strict=True))
+                )
+            assert gap <= model.result_.certificate.value

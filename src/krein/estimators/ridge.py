@@ -165,6 +165,7 @@ class KreinRidge(KernelRegressor):
             kernel = np.maximum(kernel, 0.0)
         elif not raw:
             self._refuse_singular(kernel + alpha)
+        fixed_kernel = by_spectrum(training.K, record, spectrum, self.t)
         result, b = spectral_ridge(
             spectrum,
             kernel + alpha,
@@ -175,8 +176,8 @@ class KreinRidge(KernelRegressor):
             tol=self.tol,
             bounded=raw,
             spread=rounding_of_targets(record, spectrum, kernel, self.t),
+            precise=fixed_kernel.precise(),
         )
-        fixed_kernel = by_spectrum(training.K, record, spectrum, self.t)
         scale = 1.0
         if isinstance(self.alpha, str):
             scale = process.scale(alpha, spectrum.eigenvectors, training.weight)

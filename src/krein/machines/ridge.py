@@ -22,6 +22,7 @@ The second line is ``(alpha^2 / d) x = t`` times d / alpha, which d = 0 leaves f
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -47,6 +48,7 @@ def spectral_ridge(
     tol: float = 1e-6,
     bounded: bool = False,
     spread: float = 0.0,
+    precise: Callable[[Array], tuple[Array, Array]] | None = None,
 ) -> tuple[Result, float]:
     """Solve ``M v = y - b`` for ``M = W^-1/2 V diag(divisors) V' W^-1/2``.
 
@@ -71,6 +73,9 @@ def spectral_ridge(
         not, none of them may be zero.
     spread : float
         `krein.spectrum.fixed_kernel.FixedKernel.spread` of the kernel.
+    precise : callable, optional
+        ``precise(v) -> (K v, error)`` with more digits than the eigenvectors give: for
+        convex problems whose certificate is above `tol`.
 
     Returns
     -------
@@ -114,6 +119,13 @@ def spectral_ridge(
         own = found[0] / size
         counted = sum(found) / size
         certificate = Certificate("stationarity", counted, counted, counted - own)
+    if convex and precise is not None and certificate.relative > tol:
+        finer = _Precise(system, precise, y, fit_intercept).refined(best, b)
+        if finer.certificate.relative < certificate.relative:
+            best = finer.v
+            b = finer.b
+            value = finer.value
+            certificate = finer.certificate
     status = certificate.status(tol, out_of_steps=False)  # the solution is direct
     return Result(best, value, certificate, status, history.n_rows, history), b
 
@@ -218,6 +230,73 @@ class _System:
         unit = max(abs(value), _EPS * float(np.sum((root * targets) ** 2)))
         rounding = max(0.0, gap - float(own @ own)) / unit if gap > 0.0 else 0.0
         return Certificate("gap", gap, gap / unit if gap > 0.0 else 0.0, rounding)
+
+
+@dataclass(frozen=True)
+class _Solution:
+    v: Array
+    b: float
+    value: float
+    certificate: Certificate
+
+
+@dataclass(frozen=True)
+class _Precise:
+    """The convex problem with products of more digits: iterative refinement.
+
+    The eigenvectors then are those of a kernel that is near enough to correct by.
+    """
+
+    system: _System
+    product: Callable[[Array], tuple[Array, Array]]
+    y: Array
+    fit_intercept: bool
+
+    def refined(self, v: Array, b: float) -> _Solution:
+        """The best of some corrections of v and b."""
+        border = self.system.solve(np.ones_like(v))
+        best, missed = self._at(v, b)
+        for _ in range(_REFINEMENTS):
+            change = self.system.correction(missed)
+            shift = 0.0
+            if self.fit_intercept and border.any():
+                shift = float(v.sum() + change.sum()) / float(border.sum())
+            v = v + change - shift * border
+            b += shift
+            found, missed = self._at(v, b)
+            if not found.certificate.value < best.certificate.value:
+                break
+            best = found
+        return best
+
+    @np.errstate(all="ignore")  # a bound beyond the largest number is infinite
+    def _at(self, v: Array, b: float) -> tuple[_Solution, Array]:
+        """A point with its gap, as in `_System.gap`, and what it misses."""
+        system = self.system
+        root = system.root
+        alpha = system.alpha
+        outputs, error = self.product(v)
+        pull = alpha * v / root**2
+        missed = self.y - b - outputs - pull
+        sizes = np.abs(self.y) + abs(b) + np.abs(outputs) + np.abs(pull)
+        noise = root * (error + 4.0 * _EPS * sizes)
+        total = float(root @ root)
+        excess = abs(float(v.sum())) if self.fit_intercept else 0.0
+        own = root * np.abs(missed) + alpha * excess / total * root
+        excess += _EPS * float(np.abs(v).sum()) if self.fit_intercept else 0.0
+        off = root * np.abs(missed) + alpha * excess / total * root + noise
+        rest = root * (pull + missed)
+        value = float(rest @ rest) + alpha * float(outputs @ v)
+        largest = float(np.abs(system.divisors).max())
+        gap = float(off @ off) + alpha * largest * excess**2 / total
+        # The objective itself is a rounded number.
+        gap += 2.0 * float(np.abs(rest) @ noise) + float(noise @ noise)
+        gap += alpha * float(np.abs(v) @ (error + _EPS * v.size * np.abs(outputs)))
+        gap += _EPS * v.size * float(rest @ rest)
+        unit = max(abs(value), _EPS * float(np.sum((root * self.y) ** 2)))
+        rounding = max(0.0, gap - float(own @ own)) / unit
+        certificate = Certificate("gap", gap, gap / unit, rounding)
+        return _Solution(v, b, value, certificate), missed
 
 
 def _intercept(border: Array, solved: Array, root: Array, y: Array) -> float:
