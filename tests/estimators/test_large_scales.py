@@ -222,3 +222,28 @@ def test_ridge_on_the_square_is_refined_with_more_digits(alpha, fit_intercept):
                     for i, (w, t) in enumerate(zip(weight, y, strict=True))
                 )
             assert gap <= model.result_.certificate.value
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3, 7])
+def test_proxies_are_certified_at_other_primal_points_too(seed):
+    """An SVM on the learned kernel: claims of 1.2e-6 to 3.9e-6 were rounding alone."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((40, 3))
+    weight = 10.0 ** rng.uniform(-3, 3, 40)
+    y = X[:, 0] + rng.standard_normal(40) > 0
+    K = 30 * np.tanh(X @ X.T - 0.5)
+    model = ProxySVC(1e3, rho=100.0).fit(K, y, sample_weight=weight)
+    assert model.result_.converged
+    report = check_certificate(model, K, y, weight)
+    assert report.holds, report
+
+
+@pytest.mark.parametrize("n", [12, 60])
+def test_a_one_class_machine_on_a_kernel_that_is_zero_has_converged(n):
+    """The clipped square of distances turned negative: nothing is above zero."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((n, 3))
+    K = -X @ X.T
+    model = SpectrumOneClassSVM("clip").fit(K)
+    assert model.result_.converged
+    assert check_certificate(model, K).holds

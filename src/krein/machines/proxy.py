@@ -28,8 +28,8 @@ from krein.arrays import Array
 from krein.machines._loop import Iterate
 from krein.machines.box import BalancedBox
 from krein.machines.quadrature import DiagonalPlusLowRank, RankOnePositivePart
-from krein.machines.svm_dual import box_gap
-from krein.result import Certificate
+from krein.machines.svm_dual import SVMDual, SVMPoint, box_gap
+from krein.result import Certificate, Result
 from krein.spectrum.decomposition import Spectrum, rescale
 
 _EPS = float(np.finfo(np.float64).eps)
@@ -211,6 +211,33 @@ class ProxySVM:
         rounding = max(0.0, found.relative - own.relative)
         return replace(found, rounding=rounding if np.isfinite(rounding) else 0.0)
 
+    def sharpened(self, result: Result, tol: float) -> Result:
+        """A result above `tol`, with the gap to other primal points if that is smaller.
+
+        f is concave, so that every primal point of the SVM on the proxy bounds it.
+        """
+        found = result.certificate
+        if found.relative <= tol or not (self.full and np.isfinite(found.relative)):
+            return result
+        a = result.x
+        rise, gradient = self.rise_grad(a)
+        if not rise > 0.0:
+            return result
+        noise = np.sqrt(self._share * self._norm_at(a)) * np.abs(self.scale)
+        K = self.proxy_kernel(a)
+        machine = SVMDual.classification(K, self.domain, noise=noise)
+        y = self.box.y
+        off = np.full(a.size, _EPS)
+        point = SVMPoint(a, y * a, y * (1.0 - gradient), off, gradient, rise, found)
+        gap = machine.elsewhere(point).value + self.rounding(a)[1]
+        if not gap < found.value:
+            return result
+        own = found.relative - found.rounding
+        better = relative_gap(gap, rise)
+        better = replace(better, rounding=max(0.0, better.relative - own))
+        status = better.status(tol, out_of_steps=result.status == "max_iter")
+        return replace(result, certificate=better, status=status)
+
     def iterate(
         self, a: Array, rise: float, gradient: Array, **facts: float
     ) -> Iterate:
@@ -228,10 +255,19 @@ class ProxySVM:
         """
         v = self.scale * a
         z2 = float(v @ v) / self.spread**2
-        norm = self.norm + z2
-        share = _QUADRATURE + 4.0 * _EPS * np.sqrt(self.box.n)
+        norm = self._norm_at(a)
+        share = self._share
         error = share * norm * np.sqrt(z2) * self.spread * np.abs(self.scale)
         return error + _EPS, 2.0 * share * self.rho * norm * z2 + _EPS * float(a.sum())
+
+    @property
+    def _share(self) -> float:
+        return _QUADRATURE + 4.0 * _EPS * float(np.sqrt(self.box.n))
+
+    def _norm_at(self, a: Array) -> float:
+        """Bound on the norm of A."""
+        v = self.scale * a
+        return self.norm + float(v @ v) / self.spread**2
 
     # ------------------------------------------------------------------ second order
 

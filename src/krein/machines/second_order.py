@@ -71,7 +71,8 @@ def second_order(
     iterates = _iterates(problem, x0, tol)
     if problem.domain.n <= _FEW:
         iterates = beyond(iterates, tol)
-    return run(iterates, tol=tol, max_iter=max_iter, callback=callback)
+    result = run(iterates, tol=tol, max_iter=max_iter, callback=callback)
+    return result if result.status == "interrupted" else problem.sharpened(result, tol)
 
 
 @dataclass(frozen=True)

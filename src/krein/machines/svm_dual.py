@@ -296,12 +296,13 @@ class SVMDual:
                 found = replace(gap, rounding=max(0.0, gap.relative - own))
         if found.relative <= tol:
             return found
-        gap = self._elsewhere(point)
+        gap = self.elsewhere(point)
         if not gap.value < found.value:
             return found
         return replace(gap, rounding=max(0.0, gap.relative - own))
 
-    def _elsewhere(self, point: SVMPoint) -> Certificate:
+    @np.errstate(all="ignore")
+    def elsewhere(self, point: SVMPoint) -> Certificate:
         """Gap between a point of the dual and the best of some other primal points.
 
         Any weights v + d are one, whose objective is at most the terms of Fenchel and
@@ -387,6 +388,8 @@ class SVMDual:
         unit = abs(point.value)
         if not self.margin.any():
             diagonal = np.maximum(np.diagonal(self.K), 0.0)
+            if self.noise is not None:  # of a kernel that is zero this is left
+                diagonal = np.maximum(diagonal, np.square(self.noise) / _EPS)
             largest = 0.5 * self.domain.balance * float(point.v @ diagonal)
             unit = max(unit, _FLOOR * largest)
         elif not point.v.any():  # the constant is optimal, or nothing was done
