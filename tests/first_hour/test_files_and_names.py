@@ -116,7 +116,8 @@ def test_filled_entries_are_an_alert(similar, krein):
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("inspect", "products.csv"), "--items COLUMN --kernel NAME"),
+        (("inspect", "products.csv"), "--kernel edit --items COLUMN"),
+        (("inspect", "products.csv"), "--kernel rbf for its numbers"),
         (("inspect", "products.csv", "--kernel", "edit"), "one of sku, name, category"),
         (
             ("compare", "products.csv", "--items", "names", "--kernel", "edit"),
