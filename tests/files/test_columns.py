@@ -3,7 +3,6 @@
 import pytest
 
 from krein import FormatError, read_items, read_labels
-from krein.files.item_files import _NUMBERS_PER_WORD
 
 TABLE = "pid,weight,size,kind,remark\np1,.1,2,a,hello\np2,.3,1,b,you there\n"
 
@@ -134,8 +133,8 @@ def test_a_word_among_numbers_is_named(write):
 
 @pytest.mark.parametrize("words", [2, 3])
 def test_many_words_among_numbers_are_categories(write, words, recwarn):
-    numbers = 2 * _NUMBERS_PER_WORD
-    read_items(write("people.csv", heights(numbers, words)), format="table")
+    """Four numbers for each word are the border."""
+    read_items(write("people.csv", heights(8, words)), format="table")
     assert len(recwarn) == (words == 2)
 
 

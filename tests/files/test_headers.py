@@ -103,7 +103,7 @@ def test_a_bare_row_of_positions_is_a_header(write, first):
     assert ("is taken for a header" in " ".join(read.notes)) == POSITIONS[first]
 
 
-@pytest.mark.parametrize(("off", "even"), [(0.5e-9, True), (2e-9, False)])
+@pytest.mark.parametrize(("off", "even"), [(0.8e-9, True), (1.3e-9, False)])
 def test_steps_are_even_to_rounding(off, even):
     """The steps are 1, and one of them 1 and a little."""
     assert is_even(["1", "2", "3", repr(4.0 + off)]) == even
