@@ -91,8 +91,8 @@ def public_callables():
                     yield f"{name}.{method}", function
 
 
-# Parameters of another function, named by the user: of a kernel, of an estimator.
-FORWARDING = {"Kernel", "Kernel.set_params", "CPDSVC.path"}
+# Parameters of another function, a kernel, that the user names.
+FORWARDING = {"Kernel", "Kernel.set_params"}
 # Facts of a step, which differ from solver to solver.
 FORWARDING |= {"History.record"}
 

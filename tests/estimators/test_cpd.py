@@ -1,5 +1,6 @@
 """CPDSVC, its path and cross-validation, CPDRegressor."""
 
+import inspect
 import tracemalloc
 import warnings
 
@@ -334,6 +335,41 @@ def test_one_sample_and_nan():
         CPDSVC().fit([[1.0, 2.0]], [0])
     with pytest.raises(ValueError, match="NaN"):
         CPDSVC().fit([[1.0], [np.nan], [2.0]], [0, 1, 0])
+
+
+def test_a_path_takes_what_the_estimator_takes():
+    """With the same defaults, and hands each of them on."""
+    own = dict(inspect.signature(CPDSVC).parameters)
+    of_path = dict(inspect.signature(CPDSVC.path).parameters)
+    for name in ("X", "y", "alphas", "sample_weight", "P"):
+        del of_path[name]
+    del own["alpha"]
+    assert {name: p.default for name, p in own.items()} == {
+        name: p.default for name, p in of_path.items()
+    }
+    X = np.random.default_rng(0).standard_normal((30, 2))
+    y = (X[:, 0] > 0).astype(int)
+    others = {
+        "kernel": "multiquadric",
+        "kernel_params": {"c": 0.5},
+        "symmetrize": True,
+        "exponent": 1,
+        "degree": 1,
+        "polynomial": "zero",
+        "n_basis": 25,
+        "scale": False,
+        "loss": "logistic",
+        "class_weight": "balanced",
+        "probability": True,
+        "solver": "newton",  # the other one has one loss only
+        "tol": 1e-4,
+        "max_iter": 50,
+        "random_state": 1,
+        "verbose": 0,
+    }
+    assert others.keys() == own.keys()
+    (model,) = CPDSVC.path(X, y, [1.0], **others)
+    assert model.get_params() == {"alpha": 1.0, **others}
 
 
 @pytest.mark.parametrize("polynomial", ["free", "zero"])

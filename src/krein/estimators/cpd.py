@@ -358,7 +358,22 @@ class CPDSVC(CPDClassifier):
         *,
         sample_weight: Any = None,
         P: Any = None,
-        **params: Any,
+        kernel: Any = "thin_plate",
+        kernel_params: dict[str, Any] | None = None,
+        symmetrize: bool = False,
+        exponent: float = 3,
+        degree: int | None = None,
+        polynomial: str = "free",
+        n_basis: int | None = None,
+        scale: bool = True,
+        loss: str = "squared_hinge",
+        class_weight: Any = None,
+        probability: bool = False,
+        solver: str = "newton",
+        tol: float = 1e-8,
+        max_iter: Any = 100,
+        random_state: Any = None,
+        verbose: int = 0,
     ) -> list[CPDSVC]:
         """Fit for several values of alpha, sharing everything that can be shared.
 
@@ -368,8 +383,10 @@ class CPDSVC(CPDClassifier):
             As in `fit`.
         alphas : sequence of float
             Values of alpha, in any order.
-        **params
-            Other parameters of the estimator.
+        kernel, kernel_params, symmetrize, exponent, degree, polynomial, n_basis, scale
+            As in the estimator.
+        loss, class_weight, probability, solver, tol, max_iter, random_state, verbose
+            As in the estimator.
 
         Returns
         -------
@@ -377,7 +394,25 @@ class CPDSVC(CPDClassifier):
             Fitted estimators in the order of `alphas`.
         """
         check_grid(alphas, "alphas")
-        first = cls(**{**params, "alpha": alphas[0]})
+        first = cls(
+            alphas[0],
+            kernel=kernel,
+            kernel_params=kernel_params,
+            symmetrize=symmetrize,
+            exponent=exponent,
+            degree=degree,
+            polynomial=polynomial,
+            n_basis=n_basis,
+            scale=scale,
+            loss=loss,
+            class_weight=class_weight,
+            probability=probability,
+            solver=solver,
+            tol=tol,
+            max_iter=max_iter,
+            random_state=random_state,
+            verbose=verbose,
+        )
         first._validate_params()
         with threads_for(0 if first._on_one_thread else rows_of(X)):
             training, target = first._start(X, y, sample_weight, P=P)
