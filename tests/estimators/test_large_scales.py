@@ -1,5 +1,6 @@
 """Similarities of any size: counts and bit scores have numbers of 1e4 to 1e8."""
 
+import tracemalloc
 import warnings
 
 import mpmath as mp
@@ -19,6 +20,7 @@ from krein import (
     check_certificate,
 )
 from krein.arrays import extended_square
+from krein.store.shared_work import shared_work
 from tests.fuzz.regimes import trial
 from tests.reference import digits
 
@@ -247,3 +249,56 @@ def test_a_one_class_machine_on_a_kernel_that_is_zero_has_converged(n):
     model = SpectrumOneClassSVM("clip").fit(K)
     assert model.result_.converged
     assert check_certificate(model, K).holds
+
+
+SCALED = [
+    SpectrumSVC("clip", C=0.1),
+    SpectrumSVC("flip", C=0.1, multi_class="ovo"),
+    KreinSVC(C=0.1),
+    SpectrumSVR("clip", C=0.1),
+    SpectrumOneClassSVM("flip", nu=0.3),
+]
+
+
+def results_of(model):
+    return model.result_ if isinstance(model.result_, list) else [model.result_]
+
+
+@pytest.mark.parametrize("model", SCALED, ids=repr)
+def test_a_kernel_is_brought_to_unit_scale_in_place_with_the_same_result(model):
+    """Where it is shared with other fits it is copied; powers of two do not round."""
+    K, y, t = similarity(1, n=90)
+    K = 300.0 * K
+    before = K.copy()
+    y = t if isinstance(model, SpectrumSVR) else np.digitize(t, [-0.5, 0.5])
+    given = [K] if isinstance(model, SpectrumOneClassSVM) else [K, y]
+    alone = clone(model).fit(*given)
+    np.testing.assert_array_equal(K, before)
+    with shared_work():
+        beside = clone(model).fit(*given)
+    np.testing.assert_array_equal(alone.dual_coef_, beside.dual_coef_)
+    for one, other in zip(results_of(alone), results_of(beside), strict=True):
+        assert one.certificate == other.certificate
+        assert one.value == other.value
+
+
+@pytest.mark.parametrize("scale", [1.0, 100.0])
+@pytest.mark.parametrize("method", ["clip", "flip", "shift"])
+def test_a_fit_holds_three_matrices_beside_the_similarity(method, scale):
+    """Also where most items are free: the polish copies no second kernel."""
+    n = 1100
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((n, 8))
+    K = np.exp(-0.5 * np.square(X[:, None] - X).sum(axis=2))
+    noise = 0.02 * rng.standard_normal((n, n))
+    K = scale * (K + 0.5 * (noise + noise.T))
+    model = SpectrumSVC(method, C=100.0 / scale)
+    tracemalloc.start()
+    try:
+        model.fit(K, rng.integers(0, 2, n))
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    free = (model.alpha_ > 0.0) & (model.alpha_ < model.C)
+    assert np.mean(free) > 0.5
+    assert peak <= 3.05 * K.nbytes

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from krein.machines.low_rank_model import LowRankModel
-from krein.machines.quadratic_model import QuadraticModel
+from krein.machines.quadratic_model import KernelModel, QuadraticModel
 
 
 def model_of(seed, n):
@@ -159,8 +159,8 @@ def test_updates_of_a_model_of_low_rank_are_those_of_its_matrix(rng):
         one.update(h, change)
         one.set_ridge(1e-3)
         assert one.mean == pytest.approx(np.diagonal(H).mean())
-    np.testing.assert_allclose(model._product(h), change + 1e-3 * h, atol=1e-10)
-    np.testing.assert_allclose(dense._product(h), change + 1e-3 * h, atol=1e-10)
+    np.testing.assert_allclose(model.product(h), change + 1e-3 * h, atol=1e-10)
+    np.testing.assert_allclose(dense.product(h), change + 1e-3 * h, atol=1e-10)
     free = np.arange(30) % 3 > 0
     for one, other in zip(
         model._solve_free(-x, g, free), dense._solve_free(-x, g, free), strict=True
@@ -173,3 +173,31 @@ def test_a_model_of_low_rank_that_is_not_definite_gets_a_ridge():
     model = LowRankModel(np.full(6, 1.0), B, np.array([-1.0]), y, np.ones(6))
     model._solve_free(np.zeros(6), y, np.ones(6, dtype=bool))
     assert 5.0 < model.ridge < 100.0  # the smallest eigenvalue is 1 - 6
+
+
+def test_a_model_on_a_kernel_is_that_of_its_matrix(rng):
+    F = rng.standard_normal((40, 40))
+    K = F @ F.T
+    items = np.append(rng.permutation(40)[:30], [3, 3, 7])  # both variables of some
+    y = np.append(rng.choice([-1.0, 1.0], 31), [1.0, -1.0])
+    upper = np.full(33, 0.05)
+    H = np.outer(y, y) * K[np.ix_(items, items)]
+    model, dense = KernelModel(K, items, y, upper), QuadraticModel(H, y, upper)
+    assert model.mean == pytest.approx(dense.mean)
+    x = 0.5 * upper
+    g = rng.standard_normal(33)
+    for ridge in (1e-3, 1e-6):
+        for one in (model, dense):
+            one.set_ridge(ridge)
+        np.testing.assert_allclose(model.product(x), dense.product(x), atol=1e-10)
+        for free in (np.arange(33) % 3 > 0, np.arange(33) % 3 > 0, np.arange(33) > 1):
+            free[5] = ridge < 1e-4  # one comes or goes: a border of the factor
+            for a, b in zip(
+                model._solve_free(-x, g, free),
+                dense._solve_free(-x, g, free),
+                strict=True,
+            ):
+                np.testing.assert_allclose(a, b, rtol=1e-6, atol=1e-6)
+        np.testing.assert_allclose(
+            model.maximise(x, g), dense.maximise(x, g), rtol=1e-6, atol=1e-9
+        )

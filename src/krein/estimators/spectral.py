@@ -20,7 +20,7 @@ from krein.machines.box import BalancedBox
 from krein.machines.compact_rows import BoxRows
 from krein.machines.libsvm import loosely_after, refuse_options, solve_dual
 from krein.machines.sparse_svm import sparse_svm_dual, sparse_svm_path
-from krein.machines.svm_dual import SVMDual, svm_path
+from krein.machines.svm_dual import SVMDual, svm_path, width_of
 from krein.machines.svm_rows import MOST_BOUNDED, rows_with_few_bounds
 from krein.machines.tall_svm import linear_svm
 from krein.result import Result
@@ -88,14 +88,17 @@ def svm_rows(
             trained, trained.norm(), upper, Y, tol=tol, max_iter=max_iter
         )
     else:
-        if trained.features is None:
-            trained = replace(trained, ready=trained.kernel())  # once for all rows
+        width = 1.0
+        if trained.features is None:  # once for all rows
+            K, width = in_place(trained)
+            trained = replace(trained, ready=K)
         solved = []
         for k, (items, signs) in enumerate(machines):
             plain = not pairs and trained.features is None and trained.psd
             if k == 1 and plain and _mostly_free(solved[0][0].x, upper):
                 Y = np.column_stack([signs for _, signs in machines])
-                starts = rows_with_few_bounds(trained.kernel(), Y, upper)
+                found = rows_with_few_bounds(trained.kernel(), Y, upper * width)
+                starts = [a if a is None else a / width for a in found]
             given: dict[str, Any] = {"n_rows": len(machines)}
             if k > 0 and plain:
                 first = solved[0][0]
@@ -104,7 +107,7 @@ def svm_rows(
             if start is not None and _is_inside(start[items], upper[items]):
                 given["start"] = start[items]
             box = BalancedBox(upper[items], signs)
-            solve = _solver(_part(trained, items), box, given, items)
+            solve = _solver(_part(trained, items), box, given, items, width)
             solved.append(solve(tol=tol, max_iter=max_iter))
     V, alphas = np.zeros((2, upper.size, len(machines)))
     for k, ((items, signs), (result, _)) in enumerate(
@@ -121,6 +124,16 @@ def svm_rows(
         )
         for k, (result, b) in enumerate(solved)
     ]  # fmt: skip
+
+
+def in_place(trained: FixedKernel) -> tuple[Array, float]:
+    """Kernel, divided by a power of two where that needs no second one; the divisor."""
+    own = trained.is_own and trained.psd
+    K = trained.kernel()
+    width = width_of(float(np.diagonal(K).max(initial=0.0))) if own else 1.0
+    if width != 1.0:
+        K /= width
+    return K, width
 
 
 def _landmark_rows(
@@ -162,8 +175,12 @@ def _solver(
     domain: BalancedBox,
     options: dict[str, Any],
     items: np.ndarray | slice,
+    width: float = 1.0,
 ) -> Callable[..., tuple[Result, float]]:
-    """Solver of one row: LIBSVM where the kernel is formed, else on its features."""
+    """Solver of one row: LIBSVM where the kernel is formed, else on its features.
+
+    `width` is what the formed kernel has been divided by.
+    """
     if trained.features is None or trained.ready is not None:
         noise = trained.noise()
         if noise is not None:
@@ -171,6 +188,7 @@ def _solver(
         problem = SVMDual.classification(
             trained.kernel(), domain, psd=trained.psd, noise=noise
         )
+        problem = replace(problem, divided=width)
         if isinstance(items, slice):
             problem = replace(problem, precise=trained.precise())
         return partial(solve_dual, problem, **options)

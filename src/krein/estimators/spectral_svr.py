@@ -18,7 +18,7 @@ from krein.declarations import (
 )
 from krein.estimators._base import KernelModel
 from krein.estimators._tasks import KernelRegressor
-from krein.estimators.spectral import with_slack
+from krein.estimators.spectral import in_place, with_slack
 from krein.machines.box import BalancedBox
 from krein.machines.libsvm import solve_dual
 from krein.machines.svm_dual import SVMDual
@@ -142,11 +142,12 @@ class SpectrumSVR(KernelRegressor):
         trained = training.K.fixed_kernel(self.method, self.t, training.weight)
         upper = training.upper(self.C)
         tall = is_tall(trained)
-        K = np.empty((training.size, 0)) if tall else trained.kernel()
+        K, width = (np.empty((training.size, 0)), 1.0) if tall else in_place(trained)
         problem = SVMDual.regression(
             K, target.y, upper, epsilon=self.epsilon, psd=trained.psd,
             noise=trained.noise(),
         )  # fmt: skip
+        problem = replace(problem, divided=width)
         if tall:
             height = power_of_two(float(np.abs(problem.margin).max(initial=0.0)))
             return FittedRows([tall_row(trained, problem, self, height)])
@@ -238,10 +239,11 @@ class SpectrumOneClassSVM(OutlierMixin, KernelModel):
         trained = training.K.fixed_kernel(self.method, self.t, training.weight)
         upper = training.upper(1.0)
         tall = is_tall(trained)
-        K = np.empty((training.size, 0)) if tall else trained.kernel()
+        K, width = (np.empty((training.size, 0)), 1.0) if tall else in_place(trained)
         problem = SVMDual.one_class(
             K, upper, nu=self.nu, psd=trained.psd, noise=trained.noise()
         )
+        problem = replace(problem, divided=width)
         row = (tall_row if tall else solved_row)(trained, problem, self)
         row = on_landmarks(row, training)
         # Free support vectors lie on the boundary exactly; it counts as inside.

@@ -20,7 +20,7 @@ import numpy as np
 
 from krein.arrays import Array
 from krein.machines.interior_point import interior_points
-from krein.machines.quadratic_model import QuadraticModel
+from krein.machines.quadratic_model import KernelModel, QuadraticModel
 from krein.machines.svm_dual import SVMDual, SVMPoint, run_libsvm
 from krein.result import Certificate, History, Result
 
@@ -34,6 +34,7 @@ _REFINEMENTS = 5  # of a solution that the ridge changed a little
 _NEAR = 2e-3  # of the margin: what loose steps may have put on a wrong bound
 _AIM = 1e-2  # share of tol at which an interior point is put on its bounds
 _TO_ROUNDING = 1e-9  # tolerances up to this one are met to rounding
+_COPIED = 1000  # items; of a larger kernel at most a quarter is copied for the polish
 _RIDGE = 1e-10  # of the mean curvature: a clipped kernel is singular
 
 
@@ -372,20 +373,30 @@ def _restless(problem: SVMDual, point: SVMPoint) -> tuple[np.ndarray, np.ndarray
     return np.where(high, reduced < -noise, wants), np.abs(reduced) < _NEAR
 
 
+def _model(
+    problem: SVMDual, loose: np.ndarray, y: Array, upper: Array
+) -> QuadraticModel | KernelModel:
+    """Model of the variables `loose`, without a copy of nearly all of a large K."""
+    n = problem.K.shape[0]
+    items = loose % n
+    if n > _COPIED and 2 * loose.size > n:
+        return KernelModel(problem.K, items, y, upper)
+    H = problem.K.take(items, axis=0).take(items, axis=1)  # np.ix_ takes twice as long
+    H *= y
+    H *= y[:, None]
+    return QuadraticModel(H, y, upper)
+
+
 def _maximised(problem: SVMDual, point: SVMPoint, loose: np.ndarray) -> Array:
     """Best values of the variables `loose`, with all others as they are."""
-    items = loose % problem.K.shape[0]
     part, x = problem.domain.some(point.a, loose)
     y = part.y
     upper = part.upper
-    H = problem.K.take(items, axis=0).take(items, axis=1)  # np.ix_ takes twice as long
-    slope = point.gradient[loose] + y * (H @ (y * point.a[loose]))
-    H *= y
-    H *= y[:, None]
-    model = QuadraticModel(H, y, upper)
+    model = _model(problem, loose, y, upper)
+    slope = point.gradient[loose] + model.product(point.a[loose])
     model.set_ridge(_RIDGE * model.mean)
     for _ in range(_REFINEMENTS):  # the ridge leaves a little
-        gradient = slope - H @ x + model.ridge * x
+        gradient = slope - model.product(x) + model.ridge * x
         h = model.maximise(x, gradient - part.multiplier(gradient) * y)
         x = np.clip(x + h, 0.0, upper)
         if np.abs(h).max() <= 1e-15 * np.abs(x).max():

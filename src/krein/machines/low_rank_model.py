@@ -58,7 +58,8 @@ class LowRankModel(ActiveSets):
         self.B = np.column_stack([self.B, plus, minus])
         self.signs = np.append(self.signs, [1.0, -1.0])
 
-    def _product(self, h: Array) -> Array:
+    def product(self, h: Array) -> Array:
+        """Return H h."""
         return self.diagonal * h + self.B @ (self.signs * (self.B.T @ h))
 
     def _prepare(self, free: np.ndarray) -> None:
@@ -95,7 +96,7 @@ class LowRankModel(ActiveSets):
         """
         self._free = None
         inside = np.clip(x, 0.1 * self.upper, 0.9 * self.upper)
-        size = float(np.abs(g - self._product(inside - x)).max()) or 1.0
+        size = float(np.abs(g - self.product(inside - x)).max()) or 1.0
         same = np.full_like(g, size)
         at = _Interior(inside - x, inside, self.upper - inside, same, same, 0.0)
         first = at.gap
@@ -103,7 +104,7 @@ class LowRankModel(ActiveSets):
             p, r, u, v = at.p, at.r, at.u, at.v
             if not self._invert(1.0 / (self.diagonal + u / p + v / r)):
                 break
-            off = g - self._product(at.h) - at.nu * self.y + u - v
+            off = g - self.product(at.h) - at.nu * self.y + u - v
             border = self._solve(self.y)
             guess = self._direction(at, off, border, -p * u, -r * v)
             left = at.moved(guess, min(1.0, at.longest(guess))).gap

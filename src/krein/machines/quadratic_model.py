@@ -1,7 +1,7 @@
 """Convex quadratic models over a box with one equality row, by active sets.
 
-`QuadraticModel` holds its matrix; that of `krein.machines.low_rank_model` has a low
-rank besides its diagonal.
+`QuadraticModel` holds its matrix, `KernelModel` reads that of a machine; the matrix of
+`krein.machines.low_rank_model` has a low rank besides its diagonal.
 """
 
 from __future__ import annotations
@@ -49,8 +49,8 @@ class ActiveSets(ABC):
         """Replace the number added to the diagonal of H."""
 
     @abstractmethod
-    def _product(self, h: Array) -> Array:
-        """H h."""
+    def product(self, h: Array) -> Array:
+        """Return H h."""
 
     @abstractmethod
     def _prepare(self, free: np.ndarray) -> None:
@@ -70,7 +70,7 @@ class ActiveSets(ABC):
         The curvature is then right along the step just taken, so that it need not be
         computed anew for the next one.
         """
-        Hh = self._product(h)
+        Hh = self.product(h)
         inner = float(h @ Hh)
         bend = float(h @ change)
         if inner <= 0.0 or bend <= 1e-3 * inner:
@@ -146,7 +146,7 @@ class ActiveSets(ABC):
         """
         y = self.y
         new = np.where(free, 0.0, h)
-        slope = g - self._product(new) if new.any() else g
+        slope = g - self.product(new) if new.any() else g
         if self._free is None or not np.array_equal(free, self._free):
             self._prepare(free)
             self._free = free
@@ -156,40 +156,33 @@ class ActiveSets(ABC):
         along = float(y @ self._border)
         mu = excess / along if along > 0.0 else 0.0
         new += solution - mu * self._border
-        return new, g - self._product(new) - mu * y
+        return new, g - self.product(new) - mu * y
 
 
-class QuadraticModel(ActiveSets):
-    """A model that owns and changes its matrix H.
+class FactoredModel(ActiveSets):
+    """A model of which blocks of H are copied and factored.
 
     The last factor is kept: with an unchanged set a step costs O(m^2), and a set that
     differs by few variables a border of their number.
     """
 
-    def __init__(self, H: Array, y: Array, upper: Array) -> None:
-        diagonal = np.diagonal(H)
-        super().__init__(diagonal if diagonal.any() else H, y, upper)
-        self.H = np.ascontiguousarray(H)  # BLAS updates it in place
+    def __init__(self, diagonal: Array, y: Array, upper: Array) -> None:
+        super().__init__(diagonal, y, upper)
         self._index: np.ndarray | None = None  # of what `_factor` is of
-        self._factor: Array = H[:0, :0]
+        self._factor: Array = np.empty((0, 0))
         self._change: _Change | None = None
-        self._memory = np.empty(H.size)
+        self._memory = np.empty(y.size**2)  # fresh pages cost as much as a copy
 
-    def set_ridge(self, ridge: float) -> None:
-        """Replace the number added to the diagonal of H."""
-        if ridge != self.ridge:
-            self.H[np.diag_indices_from(self.H)] += ridge - self.ridge
-            self.ridge = ridge
-            self._free = self._index = None
+    @abstractmethod
+    def _entries(
+        self, rows: np.ndarray, columns: np.ndarray, out: Array | None = None
+    ) -> Array:
+        """Entries of H, but for what `_apart` adds to its diagonal."""
 
-    def _add_outer(self, plus: Array, minus: Array) -> None:
-        # H.T is H in the order of BLAS: updated in place.
-        dger(1.0, plus, plus, a=self.H.T, overwrite_a=1)
-        dger(-1.0, minus, minus, a=self.H.T, overwrite_a=1)
-        self._index = None
-
-    def _product(self, h: Array) -> Array:
-        return self.H @ h
+    @property
+    def _apart(self) -> float:
+        """What is on the diagonal of H beside its entries."""
+        return 0.0
 
     def _prepare(self, free: np.ndarray) -> None:
         self._change = self._changed(free)
@@ -217,12 +210,13 @@ class QuadraticModel(ActiveSets):
         if gone.size + added.size > _FEW * self._index.size:
             return None
         columns = np.zeros((self._index.size, added.size + gone.size))
-        columns[:, : added.size] = self.H[np.ix_(self._index, added)]
+        columns[:, : added.size] = self._entries(self._index, added)
         places = np.searchsorted(self._index, gone)
         columns[places, added.size + np.arange(gone.size)] = 1.0
         solved = dpotrs(self._factor, columns, lower=1)[0]
         inner = -(columns.T @ solved)
-        inner[: added.size, : added.size] += self.H[np.ix_(added, added)]
+        inner[: added.size, : added.size] += self._entries(added, added)
+        inner[range(added.size), range(added.size)] += self._apart
         # Definite on the variables that came, as H is, and negative on the others.
         signs = np.linalg.eigvalsh(inner) > 0.0
         if np.count_nonzero(signs) != added.size:
@@ -232,17 +226,99 @@ class QuadraticModel(ActiveSets):
     def _factorize(self, free: np.ndarray) -> None:
         index = np.flatnonzero(free)
         k = index.size
-        part = self._memory[: k * k].reshape(k, k)  # fresh pages cost as much as a copy
+        part = self._memory[: k * k].reshape(k, k)
         while True:
             for i in range(0, k, _ROWS):
-                rows = self.H[index[i : i + _ROWS]]
-                rows.take(index, axis=1, out=part[i : i + _ROWS], mode="clip")
+                some = slice(i, i + _ROWS)
+                self._entries(index[some], index, out=part[some])
+            part[np.diag_indices(k)] += self._apart
             factor, info = dpotrf(part.T, lower=1, clean=0, overwrite_a=1)
             if info == 0:
                 break
             self.set_ridge(max(10.0 * self.ridge, 1e-12 * self.mean, 1e-300))
         self._index = index
         self._factor = factor
+
+
+class QuadraticModel(FactoredModel):
+    """A model that owns and changes its matrix H."""
+
+    def __init__(self, H: Array, y: Array, upper: Array) -> None:
+        diagonal = np.diagonal(H)
+        super().__init__(diagonal if diagonal.any() else H, y, upper)
+        self.H = np.ascontiguousarray(H)  # BLAS updates it in place
+
+    def set_ridge(self, ridge: float) -> None:
+        """Replace the number added to the diagonal of H."""
+        if ridge != self.ridge:
+            self.H[np.diag_indices_from(self.H)] += ridge - self.ridge
+            self.ridge = ridge
+            self._free = self._index = None
+
+    def _add_outer(self, plus: Array, minus: Array) -> None:
+        # H.T is H in the order of BLAS: updated in place.
+        dger(1.0, plus, plus, a=self.H.T, overwrite_a=1)
+        dger(-1.0, minus, minus, a=self.H.T, overwrite_a=1)
+        self._index = None
+
+    def product(self, h: Array) -> Array:
+        """Return H h."""
+        return self.H @ h
+
+    def _entries(
+        self, rows: np.ndarray, columns: np.ndarray, out: Array | None = None
+    ) -> Array:
+        return self.H[rows].take(columns, axis=1, out=out, mode="clip")
+
+
+class KernelModel(FactoredModel):
+    """A model whose matrix is that of a machine: its kernel, with signs.
+
+    H is ``y_i y_j K_ij`` for the items of its variables. No part of K but the factor is
+    copied, which is what counts where most items of a large kernel are free.
+
+    Parameters
+    ----------
+    K : ndarray of shape (n, n)
+        The kernel.
+    items : ndarray of int of shape (m,)
+        Items of the variables; both variables of an item may be among them.
+    y, upper : ndarray of shape (m,)
+        Signs and upper bounds.
+    """
+
+    def __init__(self, K: Array, items: np.ndarray, y: Array, upper: Array) -> None:
+        super().__init__(np.diagonal(K)[items], y, upper)
+        self.K = K
+        self.items = items
+
+    def set_ridge(self, ridge: float) -> None:
+        """Replace the number added to the diagonal of H."""
+        if ridge != self.ridge:
+            self.ridge = ridge
+            self._free = self._index = None
+
+    @property
+    def _apart(self) -> float:
+        return self.ridge
+
+    def _add_outer(self, plus: Array, minus: Array) -> None:
+        raise NotImplementedError("the kernel of a machine stays as it is")
+
+    def product(self, h: Array) -> Array:
+        """Return H h."""
+        n = self.K.shape[0]
+        v = np.bincount(self.items, weights=self.y * h, minlength=n)
+        return self.y * (self.K @ v)[self.items] + self.ridge * h
+
+    def _entries(
+        self, rows: np.ndarray, columns: np.ndarray, out: Array | None = None
+    ) -> Array:
+        block = self.K[self.items[rows]]
+        block = block.take(self.items[columns], axis=1, out=out, mode="clip")
+        block *= self.y[columns]
+        block *= self.y[rows, None]
+        return block
 
 
 class _Change(NamedTuple):

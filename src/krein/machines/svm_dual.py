@@ -98,6 +98,9 @@ class SVMDual:
         a way; it takes longer.
     is_precise : bool
         Points are evaluated by `precise`, so that no noise is left.
+    divided : float
+        Power of two by which `K` is divided already; the problem is that of the kernel
+        before. Only `unit` may be called where it is not 1.
     """
 
     K: Array
@@ -108,6 +111,7 @@ class SVMDual:
     noise: Array | None = None
     precise: Callable[[Array], tuple[Array, Array]] | None = None
     is_precise: bool = False
+    divided: float = 1.0
 
     @classmethod
     def classification(
@@ -173,9 +177,7 @@ class SVMDual:
             height.
         """
         domain = self.domain
-        top = self._largest()
-        width = power_of_two(float(top))
-        width = 1.0 if 0.25 <= width <= 16.0 else width
+        width = width_of(self._largest() * self.divided)
         if self.margin.any():
             height = power_of_two(float(np.abs(self.margin).max()))
             size = height / width
@@ -189,9 +191,10 @@ class SVMDual:
         if domain.balance > 0.0:  # no coefficient exceeds the sum
             upper = np.minimum(upper, domain.balance / size)
         box = BalancedBox(upper, domain.y, domain.balance / size)
-        K = self.K if width == 1.0 else self.K / width
+        more = width / self.divided
+        K = self.K if more == 1.0 else self.K / more
         margin = self.margin / height
-        unit = replace(self, K=K, domain=box, margin=margin, offset=0.0)
+        unit = replace(self, K=K, domain=box, margin=margin, offset=0.0, divided=1.0)
         if self.noise is not None:
             unit = replace(unit, noise=self.noise / np.sqrt(width))
         if self.precise is not None:
@@ -397,6 +400,12 @@ class SVMDual:
         if gap == 0.0:
             return 0.0
         return gap / unit if unit > 0.0 else np.inf
+
+
+def width_of(largest: float) -> float:
+    """Power of two that a kernel is divided by; 1 where its entries are near 1."""
+    width = power_of_two(float(largest))
+    return 1.0 if 0.25 <= width <= 16.0 else width
 
 
 def _in_units(

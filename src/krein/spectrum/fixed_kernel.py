@@ -40,7 +40,7 @@ from krein.spectrum.decomposition import (
 )
 from krein.spectrum.fixes import Fix
 from krein.store.fingerprint import fingerprint
-from krein.store.shared_work import digest, once
+from krein.store.shared_work import digest, is_sharing, once
 
 _EPS = float(np.finfo(np.float64).eps)
 # Eigenpairs are those of a matrix that far away, in units of eps max|l|: at most 11 was
@@ -188,10 +188,19 @@ class FixedKernel:
             self._formed,
         )
 
+    @property
+    def is_own(self) -> bool:
+        """Whether `kernel` forms K~ anew, for its caller alone, who may change it."""
+        formed = self.ready is None and self.features is None
+        return formed and not (self._is_plain or is_sharing())
+
+    @property
+    def _is_plain(self) -> bool:
+        return self.base == 1.0 and not (self.bend or self.shift or self.added.size)
+
     def _formed(self) -> Array:
         n = self._similarity.n
-        plain = self.base == 1.0 and not (self.bend or self.shift or self.added.size)
-        if plain:
+        if self._is_plain:
             return self._similarity.dense()
         if self.base:
             M = np.multiply(self._similarity.dense(), self.base, order="C")
