@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import KW_ONLY, replace
 from functools import partial
 from numbers import Integral
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Protocol, cast
 
 import numpy as np
 import scipy.sparse
@@ -55,6 +55,23 @@ from krein.similarity.sparse import SparseSimilarity, as_matrix, check_sparse_si
 from krein.sklearn_internals import num_samples
 from krein.training import positive_part
 from krein.validation import check_similarity
+
+
+class _KernelModel(Protocol):
+    """What the mixin uses of the kernel model that it is part of."""
+
+    kernel_params: dict[str, Any] | None
+    symmetrize: bool
+    verbose: int
+    n_features_in_: int
+    n_kernels_in_: int
+    n_iter_: Any
+    sources_: list[Source]
+    ranking_: list[dict[str, Any]]
+    X_fit_: Any
+
+    @property
+    def _precomputed(self) -> bool: ...
 
 
 @declares_parameters
@@ -106,7 +123,7 @@ class SimilarityPool:
                 "kernel='precomputed' stands alone: for several matrices pass them as "
                 "X, a stack of shape (n, n, n_kernels)"
             )
-        params = self.kernel_params  # type: ignore[attr-defined]
+        params = cast(_KernelModel, self).kernel_params
         if params is not None and len(given) > 1:
             raise ValueError(
                 "kernel_params is for a single kernel: in a list use "
@@ -123,14 +140,14 @@ class SimilarityPool:
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()  # type: ignore[misc]
         distances = self.kind == "distance"
-        precomputed = self._precomputed  # type: ignore[attr-defined]
+        precomputed = cast(_KernelModel, self)._precomputed
         tags.input_tags.sparse = precomputed and not distances
         tags.input_tags.positive_only = precomputed and distances
         return tags
 
     def _check_items(self, X: Any, *, reset: bool) -> Any:
         """Validate items or a matrix; a stack of matrices becomes views of them."""
-        model: Any = self
+        model = cast(_KernelModel, self)
         if reset and self.kind == "distance" and model._precomputed:
             X = as_square(X)
         if not (model._precomputed and is_stack(X)):
@@ -161,7 +178,7 @@ class SimilarityPool:
 
     def _prepared(self, items: Any, dtype: Any, weight: Array | None) -> PoolTraining:
         """Numbers of every kernel for the samples of positive weight."""
-        model: Any = self
+        model = cast(_KernelModel, self)
         weight, kept = positive_part(weight)
         n = num_samples(items) if not hasattr(items, "parts") else items.n
         if model._precomputed:
@@ -191,7 +208,7 @@ class SimilarityPool:
         """Sources and numbers of precomputed matrices."""
         check = partial(self._checked, dtype=dtype)
         if scipy.sparse.issparse(items):
-            symmetrize = self.symmetrize  # type: ignore[attr-defined]
+            symmetrize = cast(_KernelModel, self).symmetrize
             sparse = check_sparse_similarity(items, symmetrize=symmetrize)
             return [Source("precomputed")], [SparseSimilarity(sparse)]
         if not hasattr(items, "parts"):
@@ -200,7 +217,7 @@ class SimilarityPool:
         return of_matrices(items.parts, names, self.kind, check)
 
     def _checked(self, M: Any, name: str, dtype: Any = None) -> Array:
-        symmetrize = self.symmetrize  # type: ignore[attr-defined]
+        symmetrize = cast(_KernelModel, self).symmetrize
         return check_similarity(M, name=name, symmetrize=symmetrize, given=dtype)
 
     # ------------------------------------------------------------------- the candidates
@@ -229,28 +246,26 @@ class SimilarityPool:
         pairs = self._pairs(training)
         searched = partial(self._searched, training, target, folds, random)
         members: list[Member] = []
+        scores = np.full(len(pairs), np.nan)
         if random and len(pairs) > self.top:
             screens = self._screens(pairs, training, target)
             scores = np.array([screen.score for screen in screens])
-            order = np.argsort(-np.nan_to_num(scores, nan=-np.inf), kind="stable")
-            members = [searched(pairs[i], screens[i]) for i in order[: self.top]]
+            for i in _highest_first(scores)[: self.top]:
+                members.append(searched(pairs[i], screens[i]))
         else:
-            scores = np.full(len(pairs), np.nan)
             for pair in pairs:
                 members.append(searched(pair, None))
-                members.sort(key=lambda member: -member.model.best_score_)
+                members.sort(key=_score_of)
                 del members[self.top :]
-        members.sort(key=lambda member: -member.model.best_score_)
+        members.sort(key=_score_of)
         kept = [member.pair for member in members]
-        order = np.argsort(-np.nan_to_num(scores, nan=-np.inf), kind="stable")
-        model: Any = self
-        model.ranking_ = [
+        cast(_KernelModel, self).ranking_ = [
             {
                 **pairs[i].names,
                 "screen_score": None if np.isnan(scores[i]) else float(scores[i]),
                 "chosen": pairs[i] in kept,
             }
-            for i in order
+            for i in _highest_first(scores)
         ]
         return members
 
@@ -305,7 +320,7 @@ class SimilarityPool:
 
     def _store_pool(self, training: PoolTraining, members: Sequence[Member]) -> None:
         """Set the fitted attributes."""
-        model: Any = self
+        model = cast(_KernelModel, self)
         for name, fact in training.facts.items():
             setattr(model, name, fact)
         self.models_ = [member.model for member in members]
@@ -344,7 +359,7 @@ class SimilarityPool:
 
     def _converted_rows(self, X: Any, place: int, known: dict[int, Any]) -> Any:
         """Rows of similarities that the model at `place` works on."""
-        model: Any = self
+        model = cast(_KernelModel, self)
         i = int(self.source_of_[place])
         if i not in known:
             known[i] = self._new_numbers(X, i)
@@ -356,7 +371,7 @@ class SimilarityPool:
 
     def _new_numbers(self, X: Any, i: int) -> Any:
         """Similarities or distances of checked new items to the training items."""
-        model: Any = self
+        model = cast(_KernelModel, self)
         source = model.sources_[i]
         if source.kernel is not None:
             return numbers_of(source.kernel, source.is_distance, X, model.X_fit_)
@@ -415,3 +430,13 @@ class SimilarityPool:
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:
         plain = super().__repr__(N_CHAR_MAX)  # type: ignore[call-arg]
         return f"{plain}  # {self.text_}" if hasattr(self, "members_") else plain
+
+
+def _score_of(member: Member) -> float:
+    """What members are sorted by: the best first."""
+    return -member.model.best_score_
+
+
+def _highest_first(scores: Array) -> np.ndarray:
+    """Positions of scores, the highest first; those that are not defined last."""
+    return np.argsort(-np.nan_to_num(scores, nan=-np.inf), kind="stable")
