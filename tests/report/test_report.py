@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from krein import PseudoEuclideanEmbedding, compare
 from krein.comparison.baselines import free_scores as levels
+from krein.estimators._pool_candidates import OF_DISTANCES
 from krein.report.charts import (
     embedding,
     interval_chart,
@@ -27,6 +28,7 @@ from krein.report.page import words
 from krein.report.render import render
 from krein.report.section import classes_in_words, score_table
 from krein.spectrum.decomposition import Spectrum
+from krein.spectrum.fixes import power
 from krein.words import seconds_in_words
 from tests.report.conftest import HOSTILE
 
@@ -242,6 +244,12 @@ def test_heat_map_uses_all_its_colours(rng):
     signed, _, _ = heat_map(rng.standard_normal((40, 40)), np.zeros(40, int))
     assert signed.min() == -100
     assert signed.max() == 100
+
+
+def test_what_a_model_may_be_fed_is_in_the_glossary():
+    glossary = words()["glossary"]
+    assert all(form.split()[-1] in glossary["Conversion"] for form in OF_DISTANCES)
+    assert power(0.3, 1.5).name.partition("(")[0] in " ".join(glossary)
 
 
 def test_every_word_of_the_facts_is_in_the_glossary():
