@@ -250,6 +250,15 @@ def test_out_of_core_files_and_pickles(model, problem, tmp_path):
         np.testing.assert_allclose(std, inside.predict(X, return_std=True)[1])
 
 
+def test_one_class_models_need_no_labels_out_of_core(problem):
+    X, _ = problem
+    model = with_landmarks(SpectrumOneClassSVM(nu=0.2), 40, kernel="tl1")
+    outside = scale.fit(clone(model), X)
+    np.testing.assert_allclose(outside.offset_, model.fit(X).offset_)
+    with pytest.raises(ValueError, match="requires y to be passed"):
+        scale.fit(with_landmarks(KreinRidge(), 40, kernel="tl1"), X)
+
+
 def test_models_that_take_no_landmarks_name_those_that_do(problem, monkeypatch):
     X, y = problem
     monkeypatch.setenv("KREIN_MEMORY_LIMIT", "1MB")

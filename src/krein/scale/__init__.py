@@ -44,7 +44,7 @@ _PREDICT_ROWS = 8192
 def fit(
     estimator: Any,
     X: Any,
-    y: Any,
+    y: Any = None,
     *,
     store: str | os.PathLike[str] | None = None,
     sample_weight: Any = None,
@@ -66,8 +66,8 @@ def fit(
     X : array-like, list of objects, dask array or dask frame
         Training items (a memory map of numbers will do). The blocks of a dask
         collection stay on the workers.
-    y : array-like of shape (n,)
-        Class labels.
+    y : array-like of shape (n,), optional
+        Class labels or numbers; not for `SpectrumOneClassSVM`.
     store : path-like, optional
         Working folder, new or of an earlier run on the same items, landmarks and
         kernel; it belongs to one run at a time. With a cluster all workers must see
