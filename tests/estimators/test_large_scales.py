@@ -302,3 +302,26 @@ def test_a_fit_holds_three_matrices_beside_the_similarity(method, scale):
     free = (model.alpha_ > 0.0) & (model.alpha_ < model.C)
     assert np.mean(free) > 0.5
     assert peak <= 3.05 * K.nbytes
+
+
+@pytest.mark.parametrize(
+    ("model", "seed"),
+    [
+        (SpectrumSVC("none", C=500.0), 1),
+        (SpectrumSVC("none", C=500.0), 7),
+        (DCSVC(500.0), 1),
+        (DCSVC(500.0), 3),
+        (SpectrumSVR("none", C=500.0), 21),
+    ],
+    ids=repr,
+)
+def test_indefinite_machines_of_low_rank_arrive(model, seed):
+    """Squared distances: LIBSVM spent all of its steps, at residuals of about 1."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((100, 1))
+    t = X[:, 0] + rng.standard_normal(100)
+    K = -((X - X.T) ** 2)
+    target = t if isinstance(model, SpectrumSVR) else t > 0
+    fitted = clone(model).fit(K, target)
+    assert fitted.result_.converged
+    assert check_certificate(fitted, K, target).holds

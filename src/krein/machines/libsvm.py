@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from krein.arrays import Array
+from krein.machines.indefinite_ascent import ascended
 from krein.machines.interior_point import interior_points
 from krein.machines.quadratic_model import KernelModel, QuadraticModel
 from krein.machines.svm_dual import SVMDual, SVMPoint, run_libsvm
@@ -169,6 +170,7 @@ def _attempts(
     if unit.domain.balance >= float(unit.domain.upper.sum()):  # one point is feasible
         yield unit.at(unit.domain.upper), True, 0
         return
+    is_near = False
     spent = 0
     least = loosely.steps
     for stage in (loosely.tol,) if unit.psd else _STAGES:
@@ -179,10 +181,16 @@ def _attempts(
         point, at_rest = _settle(unit, point, max_iter - spent, is_enough)
         yield point, at_rest, spent
         if not unit.psd:
-            yield _stationary(unit, point), False, spent
+            near = _stationary(unit, point)
+            yield near, False, spent
+            is_near |= min(p.certificate.relative for p in (point, near)) <= tol
         least = 20 * steps + _LEAST_STEPS
         if spent >= max_iter:
-            return
+            break
+    if not (unit.psd or is_near):
+        yield ascended(unit, point, tol), False, spent
+    if spent >= max_iter:
+        return
     corner = None
     for a, corner in interior_points(unit) if unit.psd else ():
         point = unit.at(unit.domain.rebalance(a))
