@@ -281,6 +281,13 @@ def test_alike_only_to_itself(others, seen):
     assert ("nearly-diagonal" in keys(K)) == seen
 
 
+@pytest.mark.parametrize(("others", "seen"), [(0.09, True), (0.11, False)])
+def test_few_items_are_alike_only_to_themselves(others, seen):
+    """The mean over 4 others is below or above a tenth."""
+    K = np.full((5, 5), others) + (1.0 - others) * np.eye(5)
+    assert ("nearly-diagonal" in keys(K)) == seen
+
+
 @pytest.mark.parametrize(("others", "seen"), [(0.96, True), (0.94, False)])
 def test_nearly_constant(others, seen):
     n = 1000

@@ -89,6 +89,30 @@ def test_a_table_is_taken_by_its_titles(run, here, points):
     assert "has no column 'first'; the model was fitted on first, second" in ended.err
 
 
+@pytest.mark.parametrize(
+    ("extra", "said"),
+    [(5, "first, second, third, m0, m1, m2, m3, m4\n"), (6, "m2, m3, m4 and 1 more\n")],
+)
+def test_another_table_is_told_by_its_titles(run, here, points, extra, said):
+    """Text in it is no reason to speak of text where its numbers are others."""
+    titles = ["first", "second", "third", *(f"m{k}" for k in range(extra)), "label"]
+    rows = [
+        [
+            *np.round(np.r_[point, np.arange(extra) / (k + 1)], 3),
+            "a" if k < N // 2 else "b",
+        ]
+        for k, point in enumerate(points)
+    ]
+    write_table(here / "table.csv", titles, rows)
+    write_table(here / "other.csv", ["x", "y", "kind"], [[1, 2, "a"], [3, 4, "b"]])
+    fitted = ("--kernel", "rbf", "--method", "flip", "--labels", "label")
+    run("fit", "table.csv", *fitted, "-o", "m.krein")
+    ended = run("predict", "m.krein", "other.csv", code=2)
+    words = "other.csv: has no column 'first'; the model was fitted on "
+    assert words in ended.err
+    assert ended.err.endswith(said)
+
+
 def test_distances_are_not_repaired(run, here):
     ended = run("repair", "D.csv", "-o", "R.csv", code=2)
     assert "holds distances, which are not repaired" in ended.err

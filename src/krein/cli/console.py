@@ -417,13 +417,19 @@ def _own_command(finding: Finding, args: Options, *, beside: bool) -> str:
     if not finding.command:
         return ""
     template = finding.command
+    if args.kernel == "precomputed" and "KERNEL" in template:
+        # It is made outside: krein can only choose gamma for the distances.
+        if getattr(args, "kind", "similarity") == "distance":
+            return ""
+        labels = shlex.quote(args.labels or "labels.csv")
+        return f"krein compare distances.csv --kind distance --labels {labels}"
     if beside and args.labels is None:
         template = template.replace(" --labels LABELS", "")
     own = {
         "FILE": args.file,
         "ITEMS": args.file,
         "LABELS": args.labels or "labels.csv",
-        "KERNEL": "edit" if args.kernel == "precomputed" else args.kernel,
+        "KERNEL": args.kernel,
     }
     words = [own.get(word, word) for word in template.split()]
     skipped = [word[2:].replace("-", "_") for word in words if word.startswith("--")]

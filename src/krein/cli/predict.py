@@ -25,7 +25,13 @@ from krein.cli.console import (
 )
 from krein.cli.learning import as_numbers
 from krein.comparison.yardsticks import most_similar
-from krein.files.cells import NAME_TITLES, as_separator, find_separator, read_rows
+from krein.files.cells import (
+    NAME_TITLES,
+    as_separator,
+    find_separator,
+    is_number_or_missing,
+    read_rows,
+)
 from krein.files.hit_table import read_hits
 from krein.files.matching import align_columns
 from krein.files.readers import read_matrix
@@ -35,6 +41,7 @@ from krein.kernels import as_kernel
 from krein.words import warn_user
 
 # Options of predict: the method that a model needs, and the title of its columns.
+_SHOWN_COLUMNS = 8
 _MORE = {"proba": ("predict_proba", "p"), "scores": ("decision_function", "score")}
 
 
@@ -205,16 +212,16 @@ def _new_items(model: Any, args: Options) -> Named:
     try:
         read = console.read_compared(args.file, kernel, args, title)
     except FormatError as error:
+        known = expected or []
+        missing = [title for title in known if titles and title not in titles]
+        if missing and not any(map(is_number_or_missing, titles)):
+            raise FormatError(args.file, _lacks(missing[0], known, "")) from None
         raise error.in_file(args.file, hint) from None
     if not expected or not read.columns or (expected == read.columns and not others):
         return read
     for title in expected:
         if title not in read.columns:
-            raise FormatError(
-                args.file,
-                f"has no column {title!r}; the model was fitted on "
-                f"{', '.join(expected)}{hint}",
-            )
+            raise FormatError(args.file, _lacks(title, expected, hint))
     order = [read.columns.index(title) for title in expected]
     if isinstance(read.data, np.ndarray):
         data: Any = np.take(read.data, order, axis=1)
@@ -223,6 +230,13 @@ def _new_items(model: Any, args: Options) -> Named:
     left = ", ".join([*others, *(set(read.columns) - set(expected))])
     note = f"columns were taken by their titles; left out: {left or 'none'}"
     return replace(read, data=data, columns=expected, notes=[*read.notes, note])
+
+
+def _lacks(title: str, expected: list[str], hint: str) -> str:
+    known = ", ".join(expected[:_SHOWN_COLUMNS])
+    if len(expected) > _SHOWN_COLUMNS:
+        known += f" and {len(expected) - _SHOWN_COLUMNS} more"
+    return f"has no column {title!r}; the model was fitted on {known}{hint}"
 
 
 def _titles(args: Options) -> list[str]:

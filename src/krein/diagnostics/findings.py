@@ -154,6 +154,7 @@ class Evidence:
 _SEVERITIES = ("error", "warning", "note")
 _SILENT_ASYMMETRY = 1e-8  # of the largest entry: not worth a word
 _NEARLY = 0.05  # of the self-similarity: what counts as nothing, or as no difference
+_FEW_OTHERS = 10  # below, they must be unlike on average
 _TYPICAL_NOTHING = 0.01  # of the self-similarity: typical similarity to others
 _USUAL_SIZE = (1e-2, 1e2)  # self-similarities that need no word
 _WORKABLE_SIZE = (1e-4, 1e4)  # self-similarities that need no warning
@@ -268,7 +269,10 @@ def spread(seen: Evidence) -> Iterator[Finding]:
         diagonal = np.abs(np.diagonal(K))
         others = np.abs(K).sum(axis=1) - diagonal
         typical = float(np.median(others)) / (diagonal.size - 1)
-        alone = np.mean(others < diagonal) > 0.5 or typical <= _TYPICAL_NOTHING * size
+        # A sum over few others is small by itself.
+        few = min(1.0, (diagonal.size - 1) / _FEW_OTHERS)
+        alone = np.mean(others < few * diagonal) > 0.5
+        alone = alone or typical <= _TYPICAL_NOTHING * size
         if alone and not seen.of_hits:
             yield _nearly_diagonal()
         # Hardly anything is left when the mean is taken out.
@@ -290,8 +294,8 @@ def _nearly_diagonal() -> Finding:
         "nearly-diagonal",
         "Nearly diagonal: every item is similar only to itself, so nothing can be "
         "learnt about new items. In exp(-gamma d) gamma is too large; try "
-        "gamma='median'.",
-        python="SpectrumSVC(kernel='edit', kernel_params={'gamma': 'median'})",
+        "gamma='median', or give the distances themselves.",
+        python="krein.SimilarityClassifier(kind='distance')  # of the distances d",
         command="krein compare ITEMS --labels LABELS --kernel KERNEL "
         "--param gamma=median",
     )
