@@ -153,6 +153,23 @@ MUTANTS = [
            "np.array([_ranks(column) for column in values.T])\n"
            "    return float(np.mean(smallest <= smallest[:, :1], axis=1).min())",
            "tests/diagnostics"),
+    Mutant("kernels/alignment.py", "_LEAST_LETTERS = 10", "_LEAST_LETTERS = 15",
+           "tests/kernels/test_alignment.py"),
+    Mutant("kernels/tables.py", "_FEWEST = 10", "_FEWEST = 15",
+           "tests/kernels/test_tables.py"),
+    Mutant("selection/spectra.py", "SHARE_KEPT = 0.25", "SHARE_KEPT = 0.375",
+           "tests/estimators/test_spectrum_cv.py"),
+    Mutant("comparison/large.py", "MANY_ITEMS = 5000", "MANY_ITEMS = 7500",
+           "tests/comparison/test_many_items.py"),
+    Mutant("diagnostics/findings.py",
+           "_SILENT_ASYMMETRY = 1e-8", "_SILENT_ASYMMETRY = 1.5e-8",
+           "tests/diagnostics/test_thresholds.py"),
+    Mutant("validation.py", "_FAITHFUL = 1e-8", "_FAITHFUL = 1.5e-8",
+           "tests/diagnostics/test_thresholds.py"),
+    Mutant("machines/mkl.py", "_NOT_PSD = 1e-8", "_NOT_PSD = 1.5e-8",
+           "tests/estimators/test_mkl.py"),
+    Mutant("files/cells.py", "_LONGEST_QUOTE = 1000", "_LONGEST_QUOTE = 1500",
+           "tests/files/test_tables.py"),
     # verdicts and their words
     Mutant("comparison/contenders.py",
            'params={"method": "none", "tol": 1e-3, "max_iter": 200_000},\n'
