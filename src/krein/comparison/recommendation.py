@@ -240,16 +240,27 @@ def choose_contender(comparison: _Scored) -> tuple[str, Why]:
     default = default_method(scores, indefinite=indefinite, hits=comparison.of_hits)
     chosen = choose(scores, comparison.test_share, default, comparison.registry)
     if comparison.can_differ:
-        higher = ranking[: ranking.index(chosen)]
-        others = [m for m in ranking if m != chosen]
-        p_values = holm([comparison.p_value(chosen, m) for m in others])
-        sure = [m for m, p in zip(others, p_values, strict=True) if p <= LEVEL]
-        chosen = next((m for m in higher if m in sure), chosen)
-    if chosen == default and chosen != ranking[0]:
-        return chosen, Why.DEFAULT
+        chosen = _surely_higher(comparison, ranking, chosen) or chosen
     if chosen == ranking[0]:
         return chosen, Why.HIGHEST
-    return chosen, Why.SIMPLEST if default is None else Why.BEATS_DEFAULT
+    if chosen == default:
+        return chosen, Why.DEFAULT
+    if default is None:
+        return chosen, Why.SIMPLEST
+    return chosen, Why.BEATS_DEFAULT
+
+
+def _surely_higher(
+    comparison: _Scored, ranking: Sequence[str], chosen: str
+) -> str | None:
+    """Return the first contender above the chosen one that a test tells from it."""
+    others = [name for name in ranking if name != chosen]
+    p_values = holm([comparison.p_value(chosen, other) for other in others])
+    above = ranking.index(chosen)
+    for other, p_value in zip(others[:above], p_values, strict=False):
+        if p_value <= LEVEL:
+            return other
+    return None
 
 
 def pairs_to_test(comparison: _Scored, chosen: str) -> list[tuple[str, str]]:

@@ -35,11 +35,14 @@ def near_duplicate_groups(K: Any, near: float = NEAR) -> np.ndarray:
     """
     pairs = scipy.sparse.coo_array(K)
     root = np.sqrt(np.abs(K.diagonal()))
-    found = pairs.data >= near * root[pairs.row] * root[pairs.col]
-    found &= (pairs.row != pairs.col) & (pairs.data > 0)
-    where = (pairs.row[found], pairs.col[found])
-    links = scipy.sparse.coo_array((np.ones(where[0].size), where), shape=K.shape)
-    return connected_components(links, directed=False)[1]
+    are_near = pairs.data >= near * root[pairs.row] * root[pairs.col]
+    are_two = pairs.row != pairs.col
+    linked = are_near & are_two & (pairs.data > 0)
+    ones = np.ones(int(linked.sum()))
+    ends = (pairs.row[linked], pairs.col[linked])
+    links = scipy.sparse.coo_array((ones, ends), shape=K.shape)
+    _, group = connected_components(links, directed=False)
+    return group
 
 
 def of_several(group: np.ndarray) -> ItemGroups:

@@ -176,16 +176,24 @@ def as_new_items(columns: Array, rows: np.ndarray) -> Array:
     ndarray of shape (n_items, n_columns)
         A copy.
     """
-    r = np.random.default_rng(0).standard_normal(columns.shape[1])
-    product = columns @ r
-    order = np.argsort(product)
-    rounding = _COPY * float((np.abs(columns) @ np.abs(r)).max(initial=0.0))
-    item = np.empty(order.size, dtype=int)
-    item[order] = np.cumsum(np.diff(product[order], prepend=-np.inf) > rounding)
+    item = _number_of_each_item(columns)
     own = item[:, None] == item[rows]
     nearest = np.max(columns, axis=1, where=~own, initial=-np.inf)
     own &= np.isfinite(nearest)[:, None]  # where there is no other it stays
     return np.where(own, nearest[:, None], columns)
+
+
+def _number_of_each_item(columns: Array) -> np.ndarray:
+    """Numbers of items, the same for copies: rows with the same random product."""
+    r = np.random.default_rng(0).standard_normal(columns.shape[1])
+    product = columns @ r
+    sizes = np.abs(columns) @ np.abs(r)
+    rounding = _COPY * float(sizes.max(initial=0.0))
+    order = np.argsort(product)
+    is_new = np.diff(product[order], prepend=-np.inf) > rounding
+    number = np.empty(order.size, dtype=int)
+    number[order] = np.cumsum(is_new)
+    return number
 
 
 def sparse_expansion(

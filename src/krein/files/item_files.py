@@ -105,13 +105,21 @@ def read_lines(path: Path, how: How | None = None) -> Named:
 
 def read_smiles(path: Path, how: How | None = None) -> Named:
     """Read a molecule per line, and the name behind it if every line has one."""
-    lines = [(place, text.split(maxsplit=1)) for place, text in text_lines(path)]
-    lines = [(place, words) for place, words in lines if words]
-    _some(lines, path, "molecules")
-    names = [words[1].strip() for _, words in lines if len(words) == 2]
-    places = [place for place, _ in lines]
-    named = sources.unique_names(names, places) if len(names) == len(lines) else None
-    return Named([words[0] for _, words in lines], named)
+    molecules = []
+    names = []
+    places = []
+    for place, text in text_lines(path):
+        molecule, *name = text.split(maxsplit=1) or [""]
+        if not molecule:
+            continue
+        molecules.append(molecule)
+        names.extend(name)
+        places.append(place)
+    _some(molecules, path, "molecules")
+    if len(names) < len(molecules):
+        return Named(molecules)
+    names = [name.strip() for name in names]
+    return Named(molecules, sources.unique_names(names, places))
 
 
 def read_ucr(path: Path, how: How) -> Named:

@@ -83,7 +83,9 @@ def state_faults(
         value = state.get(entry.name)
         if value is None and not (entry.kind == "items" and entry.name in state):
             needed = entry.needed
-            if needed(estimator) if callable(needed) else needed:
+            if callable(needed):
+                needed = needed(estimator)
+            if needed:
                 faults.append(f"{entry.name!r} is missing")
             continue
         if not KINDS[entry.kind](value):

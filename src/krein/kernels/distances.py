@@ -283,20 +283,30 @@ def distance_kernel(name: str, form: str = "exponential", **facts: Any) -> Calla
         def kernel(X, Y=None, *, gamma=1.0, similarity=form, **own):
             return similarity_of(distance, X, Y, gamma, similarity, **own)
 
-        scale = inspect.signature(kernel, follow_wrapped=False).parameters
-        own = inspect.signature(distance)
-        parameters = [*own.parameters.values(), scale["gamma"], scale["similarity"]]
-        signature = own.replace(parameters=parameters)
-        kernel.__signature__ = signature  # type: ignore[attr-defined]
-        about, *source = str(inspect.getdoc(distance)).partition("\n\nReferences\n")
-        _, *shared = str(inspect.getdoc(similarity_of)).partition("\ngamma :")
-        kernel.__doc__ = "".join([about, *shared, *source])
+        _name_parameters(kernel, distance)
+        kernel.__doc__ = _documented(distance)
         settled = _settled_by(distance, form)
         settled["resolve"] |= facts.get("resolve", {})  # words of its own parameters
         known = {"distance": distance, "order": _order, **facts, **settled}
         return register_kernel(name, kernel, **known)
 
     return decorate
+
+
+def _name_parameters(kernel: Callable, distance: Distance) -> None:
+    """Give a kernel the signature of its distance, with gamma and similarity."""
+    scale = inspect.signature(kernel, follow_wrapped=False).parameters
+    own = inspect.signature(distance)
+    parameters = [*own.parameters.values(), scale["gamma"], scale["similarity"]]
+    signature = own.replace(parameters=parameters)
+    kernel.__signature__ = signature  # type: ignore[attr-defined]
+
+
+def _documented(distance: Distance) -> str:
+    """The docstring of a distance, with what all kernels share above "References"."""
+    about, *source = str(inspect.getdoc(distance)).partition("\n\nReferences\n")
+    _, *shared = str(inspect.getdoc(similarity_of)).partition("\ngamma :")
+    return "".join([about, *shared, *source])
 
 
 class Medians(Mapping[str, Callable[..., float]]):

@@ -319,10 +319,12 @@ def _changes(problem: CPDProblem, f: Array, s: np.ndarray) -> bool:
 
 def _damped(problem: CPDProblem, old: Point, new: Point, bound: float) -> Point:
     """Return the best point from old to new where it is clearly better than new."""
-    dc, dg = new.c - old.c, new.image - old.image
-    step = problem.point(dc, new.b - old.b, dg, new.f - old.f)
+    dc = new.c - old.c
+    db = new.b - old.b
+    dg = new.image - old.image
+    step = problem.point(dc, db, dg, new.f - old.f)
     t = problem.along(old, step)
-    b = old.b + t * (new.b - old.b)
-    best = problem.point(old.c + t * dc, b, old.image + t * dg, old.f + t * step.f)
+    f = old.f + t * step.f
+    best = problem.point(old.c + t * dc, old.b + t * db, old.image + t * dg, f)
     worth = _BETTER * (new.value - bound)
     return best if new.value > min(old.value, best.value + worth) else new

@@ -256,16 +256,23 @@ def subspace(
     )
 
 
+def _perhaps_equal(K: Array) -> list[np.ndarray]:
+    """Items in groups: those of one group are equal in some of their entries."""
+    n_compared = min(len(K), _COMPARED)
+    some = np.linspace(0, len(K) - 1, n_compared).astype(int)
+    group = np.unique(K[:, some], axis=0, return_inverse=True)[1].ravel()
+    order = np.argsort(group, kind="stable")
+    starts = np.flatnonzero(np.diff(group[order])) + 1
+    return np.split(order, starts)
+
+
 def _share_among_copies(M: Array, K: Array) -> None:
     """Give equal items equal rows of M, in place.
 
     So has the exact solution. In differences of equal items the factor is singular but
     for its ridge, so that rounding makes coefficients of any size there.
     """
-    some = np.linspace(0, len(K) - 1, min(len(K), _COMPARED)).astype(int)
-    group = np.unique(K[:, some], axis=0, return_inverse=True)[1].ravel()
-    order = np.argsort(group, kind="stable")
-    for alike in np.split(order, np.flatnonzero(np.diff(group[order])) + 1):
+    for alike in _perhaps_equal(K):
         while alike.size > 1:
             copies = (K[alike] == K[alike[0]]).all(axis=1)
             M[alike[copies]] = M[alike[copies]].mean(axis=0)

@@ -83,8 +83,9 @@ class MKLWeights:
         size = np.abs(alpha)
         products = [product_and_error(K, v) for K in self.kernels]
         bends = np.array([v @ Kv + size @ error for Kv, error in products])
+        values = alpha.sum() - 0.5 * bends + self.costs
         spread = np.finfo(float).eps * np.sqrt(alpha.size) * float(size.sum())
-        return float(np.min(alpha.sum() - 0.5 * bends + self.costs)) - spread
+        return float(np.min(values)) - spread
 
 
 def check_psd(K: Array, name: str) -> None:

@@ -235,11 +235,14 @@ def _answers(method: str, model: Any, X: Any, client: Any) -> Any:
         return _lazy_answers(method, model, X)
     slices = row_slices(num_samples(X), _PREDICT_ROWS) or [slice(0, 0)]
     names = (f"rows {rows.start} to {rows.stop - 1}" for rows in slices)
-    parts = zip(names, (take(X, rows) for rows in slices), strict=True)
+    blocks = (take(X, rows) for rows in slices)
+    parts = zip(names, blocks, strict=True)
     again = "Nothing was changed; run the same call again"
     with as_client(client) as running, explained_loss(running, again):
-        answer = getattr(model if running is None else _small(model), method)
-        return np.concatenate(list(map_in_order(running, call, answer, parts)))
+        sent = model if running is None else _small(model)
+        answer = getattr(sent, method)
+        answers = list(map_in_order(running, call, answer, parts))
+    return np.concatenate(answers)
 
 
 def _lazy_answers(method: str, model: Any, X: Any) -> Any:

@@ -389,6 +389,9 @@ def _most_of_it(spectrum: Spectrum, target: Array) -> tuple[float, Array]:
     base, added = most_common_factor(values, target)
     # Errors are those of the largest eigenvalue: it must not be one that goes.
     norm = float(np.abs(values).max(initial=0.0))
-    fits = abs(base) * norm <= 1.01 * float(np.abs(target).max(initial=0.0))
+    largest = float(np.abs(target).max(initial=0.0))
+    fits = abs(base) * norm <= 1.01 * largest
     whole = values.size == spectrum.n and spectrum.sqrt_weight is None
-    return (base, added) if fits and whole and base else (0.0, target)
+    if fits and whole and base:
+        return base, added
+    return 0.0, target
