@@ -7,6 +7,7 @@ from pathlib import Path
 
 import krein
 from krein import published
+from tests.mutants import MUTANTS
 
 SOURCE = Path(__file__).parents[1] / "src" / "krein"
 
@@ -143,3 +144,19 @@ def test_no_conditional_stands_inside_another():
         if isinstance(inner, ast.IfExp) and inner is not outer
     }
     assert not nested
+
+
+def test_planted_mistakes_have_a_place():
+    """A mutant whose text is gone tests nothing: it moves with the code."""
+    gone = {
+        f"{mutant.file}: {mutant.old}"
+        for mutant in MUTANTS
+        if mutant.old not in (SOURCE / mutant.file).read_text("utf-8")
+    }
+    assert not gone
+
+
+def test_planted_mistakes_name_tests_that_exist():
+    root = SOURCE.parents[1]
+    named = {path for mutant in MUTANTS for path in mutant.tests.split()}
+    assert not {path for path in named if not (root / path).exists()}
