@@ -163,11 +163,16 @@ def answer(rows, errors):
     best = min(FIXED, key=means.get)
     named = ", ".join(f"{title(s)} ({means[s]:.2f} %)" for s in lower or [best])
     which = "lower means have" if lower else "the best of the fixed strategies is"
+    gain = errors[:, FIXED.index(best)] - ours
+    report = [i for i, row in enumerate(rows) if row["half"] == "report"]
+    reported = over_data_sets([rows[i] for i in report], gain[report])
     text = (
         f"{len(STRATEGIES)} strategies were measured on {len(rows)} similarities as "
         f"users would make them. {title(OURS)} loses most on "
         f"{rows[i]['name']}: {ours[i]:.1f} % errors against {fixed[i].min():.1f} "
         f"% of {winner}. Its mean error is {means[OURS]:.2f} %; {which} {named}. "
+        f"By data sets the lead over {title(best)} is {over_data_sets(rows, gain)} "
+        f"points, on the report half {reported}. "
         f"{title('average')}, which chooses no conversion, has "
         f"{means['average']:.2f} %. A cautious test over data sets can distinguish "
         f"{distinguished(rows, errors)}."
@@ -309,13 +314,24 @@ def extremes(rows, errors, shown, *, losses):
     return [*lines, ""]
 
 
-def duels(errors):
+def over_data_sets(rows, gains):
+    """Mean gain and its standard error, data sets counted once each."""
+    found = {}
+    for row, gain in zip(rows, gains, strict=True):
+        found.setdefault(row["name"].split(",")[0], []).append(gain)
+    means = np.array([np.mean(one) for one in found.values()])
+    return f"{means.mean():+.2f} ± {means.std(ddof=1) / np.sqrt(means.size):.2f}"
+
+
+def duels(rows, errors):
     """Lines of a table: the model against each of the other strategies."""
     ours = errors[:, STRATEGIES.index(OURS)]
     others = [s for s in STRATEGIES if s != OURS]
+    report = [i for i, row in enumerate(rows) if row["half"] == "report"]
     lines = [
-        "| against | losses | ties | wins | mean gain in points |",
-        "|---|---|---|---|---|",
+        "| against | losses | ties | wins | mean gain in points | by data sets | "
+        "of the report half |",
+        "|---|---|---|---|---|---|---|",
     ]
     gains = [errors[:, STRATEGIES.index(s)] - ours for s in others]
     for s in np.argsort([gain.mean() for gain in gains], kind="stable"):
@@ -323,7 +339,12 @@ def duels(errors):
         wins, losses = int((gain > 1e-9).sum()), int((gain < -1e-9).sum())
         ties = gain.size - wins - losses
         name = title(others[s])
-        lines.append(f"| {name} | {losses} | {ties} | {wins} | {gain.mean():+.2f} |")
+        every = over_data_sets(rows, gain)
+        reported = over_data_sets([rows[i] for i in report], gain[report])
+        lines.append(
+            f"| {name} | {losses} | {ties} | {wins} | {gain.mean():+.2f} | {every} | "
+            f"{reported} |"
+        )
     return [*lines, ""]
 
 
@@ -332,7 +353,7 @@ def tables(rows, errors, seconds, pooled, shown=8):
     lines = [*summary(rows, errors), ""]
     lines += ["## Losses first", "", *extremes(rows, errors, shown, losses=True)]
     lines += ["## Wins", "", *extremes(rows, errors, shown, losses=False)]
-    lines += ["## Head to head", "", *duels(errors)]
+    lines += ["## Head to head", "", *duels(rows, errors)]
     lines += ["## All strategies", "", *regret_table(rows, errors, seconds)]
     lines += ["## Several kernels", "", *several_kernels(pooled)]
     return "\n".join(lines)

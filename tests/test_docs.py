@@ -239,13 +239,14 @@ def test_the_claim_about_all_similarities_holds():
 
 
 def made_results(page, **errors):
-    """Two data sets, three similarities; what is not named makes 20 % errors."""
+    """Three data sets, four similarities; what is not named makes 20 % errors."""
     rows = [
         {"name": "one, dtw", "half": "design", "splits": "2", "svc_alike": "12"},
         {"name": "one, msm", "half": "design", "splits": "2", "svc_alike": "30"},
         {"name": "two, edit", "half": "report", "splits": "2", "svc_alike": "30"},
+        {"name": "three, lcs", "half": "report", "splits": "2", "svc_alike": "30"},
     ]
-    columns = [errors.get(name, [20.0] * 3) for name in page["STRATEGIES"]]
+    columns = [errors.get(name, [20.0] * 4) for name in page["STRATEGIES"]]
     return rows, np.array(columns, dtype=float).T
 
 
@@ -262,12 +263,15 @@ def test_choosing_says_what_pooling_kernels_is_worth():
 
 def test_the_answer_begins_with_the_largest_loss():
     page = results_page()
-    ours = {"similarity": [18.0, 10.0, 10.0], "flip": [8.0, 30.0, 30.0]}
+    ours = {"similarity": [18.0, 10.0, 10.0, 12.0], "flip": [8.0, 30.0, 30.0, 30.0]}
     rows, errors = made_results(page, **ours)
     text = " ".join(page["answer"](rows, errors).split())
     assert "loses most on one, dtw: 18.0 % errors against 8.0 % of flip" in text
-    assert "mean error is 12.67 %; the best of the fixed strategies is" in text
-    rows, errors = made_results(page, **ours, clip=[11.0] * 3, svc=[12.0] * 3)
+    assert "mean error is 12.50 %; the best of the fixed strategies is" in text
+    # 20 less 14 (the mean of two), 10 and 12; on the report half the last two.
+    assert "By data sets the lead over SVC on the raw matrix is +8.00 ± 1.15" in text
+    assert "on the report half +9.00 ± 1.00." in text
+    rows, errors = made_results(page, **ours, clip=[11.0] * 4, svc=[12.0] * 4)
     text = " ".join(page["answer"](rows, errors).split())
     assert "lower means have clip (11.00 %), SVC on the raw matrix (12.00 %)." in text
 
@@ -275,7 +279,7 @@ def test_the_answer_begins_with_the_largest_loss():
 def test_where_svc_is_better_is_said():
     page = results_page()
     for ours, words in ((15.9, "on 0 similarities."), (16.0, "on 1 similarities (one")):
-        rows, errors = made_results(page, similarity=[ours, 20.0, 20.0])
+        rows, errors = made_results(page, similarity=[ours, 20.0, 20.0, 20.0])
         text = page["against_alike"](rows, errors)
         assert f"largest lead is {ours - 12:.1f} points, on one, dtw" in text
         assert words in text
@@ -285,14 +289,21 @@ def test_regret_is_against_the_best_of_each_similarity():
     page = results_page()
     _, errors = made_results(
         page,
-        recommended=[18.0, 12.0, 12.0],
-        flip=[9.0, 21.0, 21.0],
-        svc_converted=[15.0, 15.0, 9.0],
+        recommended=[18.0, 12.0, 12.0, 20.0],
+        flip=[9.0, 21.0, 21.0, 20.0],
+        svc_converted=[15.0, 15.0, 9.0, 20.0],
     )
     text = page["against_the_best"](errors)
-    assert f"{(9 - 3 + 3) / 3:.2f} points above the best of the 14" in text
-    assert f"{(9 - 8 - 8) / 3:.2f} above the best of those that choose no" in text
-    assert "+1.00 from SVC, conversion chosen, the best one for all" in text
+    assert f"{(9 - 3 + 3) / 4:.2f} points above the best of the 14" in text
+    assert f"{(9 - 8 - 8) / 4:.2f} above the best of those that choose no" in text
+    assert "+0.75 from SVC, conversion chosen, the best one for all" in text
+
+
+def test_data_sets_are_counted_once_in_a_duel():
+    page = results_page()
+    rows, errors = made_results(page, similarity=[18.0, 16.0, 19.0, 17.0])
+    (row,) = (line for line in page["duels"](rows, errors) if "raw matrix" in line)
+    assert row.endswith("| 0 | 0 | 4 | +2.50 | +2.33 ± 0.67 | +2.00 ± 1.00 |")
 
 
 def test_pooled_kernels_are_told_with_their_largest_loss_first():
