@@ -123,20 +123,24 @@ def wide_rounding_of_sums(terms: int) -> float:
 
 
 def extended_square(K: Array, weight: Array | None, v: Array) -> tuple[Array, Array]:
-    """K W K v as `extended_product`, for a symmetric K and a diagonal W."""
+    """K W K v as `extended_product`, W diagonal and K symmetric but for rounding."""
     wide = np.longdouble
     w = np.ones(len(v)) if weight is None else weight
     share = wide_rounding_of_sums(len(v))
     inner = np.zeros(len(v), dtype=wide)
     outputs, error, off = np.zeros((3, len(v)))
     blocks = [slice(i, i + _BLOCK) for i in range(0, len(v), _BLOCK)]
+
+    def part(rows: slice) -> Any:
+        return (K[rows].astype(wide) + K[:, rows].T.astype(wide)) / 2
+
     for rows in blocks:
-        inner[rows] = K[rows].astype(wide) @ v.astype(wide)
+        inner[rows] = part(rows) @ v.astype(wide)
         off[rows] = share * (np.abs(K[rows]) @ np.abs(v))
     inner *= w
     off = w * off + share * np.abs(inner).astype(np.float64)
     for rows in blocks:
-        outputs[rows] = K[rows].astype(wide) @ inner
+        outputs[rows] = part(rows) @ inner
         error[rows] = np.abs(K[rows]) @ off
     return outputs, error + 0.5 * _EPS * np.abs(outputs)
 

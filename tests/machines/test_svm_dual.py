@@ -40,7 +40,7 @@ def test_no_other_primal_point_claims_less_than_the_truth(kind):
         for start in (near, rng.uniform(0.0, 1.0, optimum.size) * optimum.max()):
             a = unit.domain.project(start / size)
             point = unit.at(a)
-            found = unit.sharpened(point)
+            found = unit.elsewhere(point)
             with mp.workdps(digits.DIGITS):
                 truth = value_in_50_digits(unit, optimum / size)
                 short = float(truth - value_in_50_digits(unit, point.a))

@@ -17,13 +17,16 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+import scipy.linalg
 
 from krein.arrays import Array
 from krein.machines.indefinite_ascent import ascended
 from krein.machines.interior_point import interior_points
 from krein.machines.quadratic_model import KernelModel, QuadraticModel
 from krein.machines.svm_dual import SVMDual, SVMPoint, run_libsvm
+from krein.machines.tall_svm import linear_svm
 from krein.result import Certificate, History, Result
+from krein.similarity.tiles import DenseTiles
 
 _CACHE_MB = 250  # all rows of 8000 items
 _STAGES = (1e-3, 1e-6, 1e-9)  # tolerances, in units of the margins
@@ -36,6 +39,7 @@ _NEAR = 2e-3  # of the margin: what loose steps may have put on a wrong bound
 _AIM = 1e-2  # share of tol at which an interior point is put on its bounds
 _TO_ROUNDING = 1e-9  # tolerances up to this one are met to rounding
 _COPIED = 1000  # items; of a larger kernel at most a quarter is copied for the polish
+_RANK = 1e-13  # eigenvalues below this share of the largest are rounding
 _RIDGE = 1e-10  # of the mean curvature: a clipped kernel is singular
 
 
@@ -142,6 +146,8 @@ def solve_dual(
         if at_rest:
             break
     assert best is not None
+    if problem.psd and n_iter < max_iter and not _is_solved(unit, best, goal):
+        best = _on_features(unit, best, goal)
     limits = tol, max_iter
     return _result(problem, unit, best, (size, height), limits, n_iter, History(rows))
 
@@ -187,7 +193,8 @@ def _attempts(
         least = 20 * steps + _LEAST_STEPS
         if spent >= max_iter:
             break
-    if not (unit.psd or is_near):
+    # After many steps of LIBSVM, not after the few that somebody allows.
+    if max_iter > _LEAST_STEPS and not (unit.psd or is_near):
         yield ascended(unit, point, tol), False, spent
     if spent >= max_iter:
         return
@@ -255,6 +262,30 @@ def _precisely(unit: SVMDual, point: SVMPoint, tol: float) -> tuple[SVMDual, SVM
         lambda new, loose: new.certificate.relative <= tol,
     )
     return exact, best
+
+
+def _is_solved(unit: SVMDual, point: SVMPoint, tol: float) -> bool:
+    """Whether all that may keep a point above `tol` is rounding."""
+    found = unit.certified(point)
+    return not np.isfinite(found.relative) or found.relative - found.rounding <= tol
+
+
+def _on_features(unit: SVMDual, best: SVMPoint, tol: float) -> SVMPoint:
+    """The better of `best` and the machine on the eigenvectors of a low rank.
+
+    Bounds that are large beside a kernel of low rank make the systems of n variables
+    singular; those of its features are not.
+    """
+    values, V = scipy.linalg.eigh(unit.K, driver="evd", check_finite=False)
+    kept = values > _RANK * float(values[-1])
+    if 2 * np.count_nonzero(kept) > values.size or not kept.any():
+        return best
+    features = DenseTiles(V[:, kept] * np.sqrt(values[kept]))
+    found, _ = linear_svm(features, unit.domain, margin=unit.margin, tol=tol)
+    exact = unit.precisely() or unit
+    points = [exact.at(best.a), exact.at(unit.domain.project(found.x))]
+    points.append(_settle(exact, points[-1], _ROUNDS, partial(_is_enough, tol, 1))[0])
+    return unit.at(min(points, key=lambda point: point.certificate.value).a)
 
 
 def _loosely(unit: SVMDual, tol: float, limit: int) -> tuple[Array, int]:

