@@ -86,7 +86,7 @@ def test_a_word_among_numbers_of_a_mixed_table(krein, tmp_path):
     how = ("inspect", path, "--labels", "kind", "--kernel", "gower")
     assert "'tall' in line 9" in krein(*how)[1]
     _, error = krein(*how, "--numbers", "height")
-    assert "1 columns of numbers, 0 of categories, 1 missing entries" in error
+    assert "1 column of numbers, 0 of categories, 1 missing entry" in error
     assert "'tall'" not in error
 
 

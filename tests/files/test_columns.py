@@ -128,7 +128,7 @@ def test_a_word_among_numbers_is_named(write):
     assert read.data[0] == ("1.5",)
     read = read_items(path, format="table", numbers=["height"])
     assert (read.data[0], read.data[20]) == ((1.5,), (None,))
-    assert "1 columns of numbers" in read.notes[0]
+    assert "1 column of numbers" in read.notes[0]
 
 
 @pytest.mark.parametrize("words", [2, 3])
@@ -185,3 +185,10 @@ def test_molecules_have_their_names_behind_them(write):
     assert read_items(write("n.smi", "CCO\nCO\tmethanol\n")).names is None
     with pytest.raises(FormatError, match="no molecules"):
         read_items(write("o.smi", "\n"))
+
+
+def test_words_among_vectors_are_left_out_by_an_option(write):
+    path = write("t.csv", "size,age,kind\n.1,2,u\n.3,1,v\n")
+    with pytest.raises(FormatError, match=r"got 'u'.*left out by --drop COLUMN"):
+        read_items(path)
+    assert read_items(path, drop=["kind"]).data.shape == (2, 2)

@@ -113,6 +113,18 @@ def test_another_table_is_told_by_its_titles(run, here, points, extra, said):
     assert ended.err.endswith(said)
 
 
+@pytest.mark.parametrize("text", ["", "\n\n"])
+def test_an_empty_table_of_new_items_is_said_to_be_empty(run, here, text):
+    write_table(
+        here / "t.csv", ["a", "b", "kind"], [[k % 7, 2, "uv"[k % 2]] for k in range(20)]
+    )
+    fitted = ("--kernel", "rbf", "--method", "flip", "--labels", "kind", "--drop", "b")
+    run("fit", "t.csv", *fitted, "--param", "gamma=1", "-o", "m.krein")
+    (here / "new.csv").write_text(text)
+    ended = run("predict", "m.krein", "new.csv", code=2)
+    assert "new.csv: the file is empty" in ended.err
+
+
 def test_distances_are_not_repaired(run, here):
     ended = run("repair", "D.csv", "-o", "R.csv", code=2)
     assert "holds distances, which are not repaired" in ended.err

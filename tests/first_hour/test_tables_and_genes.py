@@ -32,7 +32,7 @@ def test_a_table_with_text_is_compared_in_one_line(cars, tmp_path, krein, accura
         "compare", cars, "--kernel", "gower", "--labels", "class", *QUICK,
         "--html", page, "--model", tmp_path / "m.krein",
     )  # fmt: skip
-    assert "1 columns of numbers, 2 of categories" in ended.err
+    assert "1 column of numbers, 2 of categories" in ended.err
     assert "format=&#x27;table&#x27;" in page.read_text()
     labels = krein("predict", tmp_path / "m.krein", tmp_path / "new.csv").out
     assert len(labels.splitlines()) == 5

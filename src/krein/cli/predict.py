@@ -247,7 +247,8 @@ def _titles(args: Options) -> list[str]:
         if b"\0" in file_head(file):
             return []
         mark = console.separator_of(args) or find_separator(file, numbers=False)
-        return next(read_rows(file, as_separator(mark) or mark)).texts()
+        first = next(read_rows(file, as_separator(mark) or mark), None)
+        return [] if first is None else first.texts()  # the reader says it is empty
 
 
 def _other_columns(

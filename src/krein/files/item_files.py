@@ -344,7 +344,7 @@ def _items(
     if not how.mixed:
         vectors = [_numbers_in(rows, k, title, comma) for k, title in titles.items()]
         warn_of_counts(dict(zip(titles.values(), vectors, strict=True)))
-        what = f"{len(rows)} vectors of {len(titles)} columns"
+        what = f"{len(rows)} vectors of {_columns(len(titles))}"
         return np.column_stack(vectors), what
     from krein.kernels.tables import warn_of_identifiers
 
@@ -365,11 +365,16 @@ def _items(
     by_title: dict[str, Any] = dict(zip(titles.values(), columns, strict=True))
     warn_of_identifiers(by_title)
     warn_of_counts({title: x for title, x in by_title.items() if _is_full(x)})
+    missing = "1 missing entry" if gaps == 1 else f"{gaps} missing entries"
     what = (
-        f"{len(rows)} rows: {len(columns) - categories} columns of numbers, "
-        f"{categories} of categories, {gaps} missing entries"
+        f"{len(rows)} rows: {_columns(len(columns) - categories)} of numbers, "
+        f"{categories} of categories, {missing}"
     )
     return list(zip(*columns, strict=True)), what
+
+
+def _columns(n: int) -> str:
+    return "1 column" if n == 1 else f"{n} columns"
 
 
 def _is_full(column: list[Any]) -> bool:

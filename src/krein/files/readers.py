@@ -299,7 +299,10 @@ def _hint(path: Path, matrix: bool) -> str:
             f"--labels COLUMN names the labels. Columns: {known}"
         )
     how = f"column= (--items COLUMN --kernel NAME), one of {known}"
-    return f"For items that are text: {how}; or format='lines', one per line"
+    return (
+        "A column that holds no numbers is left out by --drop COLUMN. For items that "
+        f"are text: {how}; or format='lines', one per line"
+    )
 
 
 def choose_format(path: Path, format: str | None, *, matrix: bool) -> Format:
