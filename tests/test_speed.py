@@ -36,6 +36,7 @@ def test_every_script_is_run(speed):
         "members.py",
         "prediction_sets.py",
         "probabilities.py",
+        "rates.py",
         "raw_distances.py",
         "readers.py",
         "regret.py",
