@@ -393,8 +393,9 @@ class SVMDual:
         unit = abs(point.value)
         if not self.margin.any():
             diagonal = np.maximum(np.diagonal(self.K), 0.0)
-            if self.noise is not None:  # of a kernel that is zero this is left
-                diagonal = np.maximum(diagonal, np.square(self.noise) / _EPS)
+            # Of a kernel that is zero to rounding that is the unit.
+            if self.noise is not None and np.all(diagonal <= np.square(self.noise)):
+                diagonal = np.square(self.noise) / _EPS
             largest = 0.5 * self.domain.balance * float(point.v @ diagonal)
             unit = max(unit, _FLOOR * largest)
         elif not point.v.any():  # the constant is optimal, or nothing was done
