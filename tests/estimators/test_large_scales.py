@@ -373,3 +373,17 @@ def test_bounds_far_beyond_a_kernel_of_low_rank(seed):
     )
     for result, truth in zip(found, truths, strict=True):
         assert result.certificate.value >= truth
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_ridge_on_the_similarity_itself_is_refined_with_more_digits(seed):
+    """Where no eigenvalue is bounded: 3e-6 was claimed."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((80, 3))
+    weight = 10.0 ** rng.uniform(-3, 3, 80)
+    y = X[:, 0] + rng.standard_normal(80)
+    K = 1e4 * np.tanh(X @ X.T - 0.5)
+    model = KreinRidge(0.01).fit(K, y, sample_weight=weight)
+    assert model.result_.certificate.relative <= 1e-9
+    report = check_certificate(model, K, y, weight)
+    assert report.holds, report

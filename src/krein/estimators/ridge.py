@@ -16,13 +16,14 @@ more (k~ cannot be less in a positive semidefinite kernel).
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, replace
+from functools import partial
 from typing import Any, cast
 
 import numpy as np
 import scipy.sparse
 from sklearn.utils.validation import check_is_fitted
 
-from krein.arrays import Array
+from krein.arrays import Array, extended_product
 from krein.declarations import CONSTRAINTS, POSITIVE, Fitted, declares_parameters
 from krein.estimators._tasks import KernelRegressor
 from krein.items import take
@@ -176,7 +177,7 @@ class KreinRidge(KernelRegressor):
             tol=self.tol,
             bounded=raw,
             spread=rounding_of_targets(record, spectrum, kernel, self.t),
-            precise=fixed_kernel.precise(),
+            precise=_precise(training.K) if raw else fixed_kernel.precise(),
         )
         scale = 1.0
         if isinstance(self.alpha, str):
@@ -326,6 +327,13 @@ class KreinRidge(KernelRegressor):
                 f"of the {n} new items to themselves (often 1); got {given}"
             )
         return k
+
+
+def _precise(K: Any) -> Any:
+    """Products with a dense similarity as it is given, with more digits."""
+    if getattr(K, "is_sparse", True):
+        return None
+    return partial(extended_product, K.dense())
 
 
 def _process(

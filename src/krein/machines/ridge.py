@@ -75,7 +75,7 @@ def spectral_ridge(
         `krein.spectrum.fixed_kernel.FixedKernel.spread` of the kernel.
     precise : callable, optional
         ``precise(v) -> (K v, error)`` with more digits than the eigenvectors give: for
-        convex problems whose certificate is above `tol`.
+        problems without bounded directions whose certificate is above `tol`.
 
     Returns
     -------
@@ -119,8 +119,8 @@ def spectral_ridge(
         own = found[0] / size
         counted = sum(found) / size
         certificate = Certificate("stationarity", counted, counted, counted - own)
-    if convex and precise is not None and certificate.relative > tol:
-        finer = _Precise(system, precise, y, fit_intercept).refined(best, b)
+    if precise is not None and not near.any() and certificate.relative > tol:
+        finer = _Precise(system, precise, y, fit_intercept, convex).refined(best, b)
         if finer.certificate.relative < certificate.relative:
             best = finer.v
             b = finer.b
@@ -242,7 +242,7 @@ class _Solution:
 
 @dataclass(frozen=True)
 class _Precise:
-    """The convex problem with products of more digits: iterative refinement.
+    """The problem with products of more digits: iterative refinement.
 
     The eigenvectors then are those of a kernel that is near enough to correct by.
     """
@@ -251,6 +251,7 @@ class _Precise:
     product: Callable[[Array], tuple[Array, Array]]
     y: Array
     fit_intercept: bool
+    convex: bool
 
     def refined(self, v: Array, b: float) -> _Solution:
         """The best of some corrections of v and b."""
@@ -282,11 +283,19 @@ class _Precise:
         noise = root * (error + 4.0 * _EPS * sizes)
         total = float(root @ root)
         excess = abs(float(v.sum())) if self.fit_intercept else 0.0
-        own = root * np.abs(missed) + alpha * excess / total * root
-        excess += _EPS * float(np.abs(v).sum()) if self.fit_intercept else 0.0
-        off = root * np.abs(missed) + alpha * excess / total * root + noise
+        last = _EPS * float(np.abs(v).sum()) if self.fit_intercept else 0.0
         rest = root * (pull + missed)
         value = float(rest @ rest) + alpha * float(outputs @ v)
+        if not self.convex:
+            size = max(float(np.abs(self.y).max()), 1e-300)
+            worst = max(float(np.abs(missed).max()), alpha / total * excess) / size
+            counted = max(float((noise / root).max()), alpha / total * last) / size
+            both = worst + counted
+            found = Certificate("stationarity", both, both, counted)
+            return _Solution(v, b, value, found), missed
+        own = root * np.abs(missed) + alpha * excess / total * root
+        excess += last
+        off = root * np.abs(missed) + alpha * excess / total * root + noise
         largest = float(np.abs(system.divisors).max())
         gap = float(off @ off) + alpha * largest * excess**2 / total
         # The objective itself is a rounded number.
