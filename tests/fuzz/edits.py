@@ -20,6 +20,7 @@ TINY = 1e-12  # share of the objective that is no gap, but its last digits
 POLITE = (
     "makes K + alpha I singular",
     "take up all dimensions",
+    "the polynomials reach every function",
     "not conditionally positive definite",
     "alpha",
 )
