@@ -244,7 +244,7 @@ MUTANTS = [
     # files
     Mutant("files/tables.py", 'comma = mark != "," and', "comma =",
            "tests/files/test_tables.py"),
-    Mutant("files/item_files.py", 'comma = mark != "," and', "comma =",
+    Mutant("files/item_files.py", 'return mark != "," and', "return",
            "tests/files/test_tables.py"),
     Mutant("files/cells.py", 'if ".tsv" in suffixes[-2:] and', "if False and",
            "tests/files/test_tables.py"),

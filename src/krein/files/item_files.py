@@ -252,7 +252,7 @@ def read_columns(path: Path, how: How) -> Named:
         place = cells.column_at(header, how.label_column)
         titles.pop(place, None)
         each = Named(range(len(rows)), notes=[f"labels from {how.label_column!r}"])
-        comma = mark != "," and tables.has_decimal_commas(rows)
+        comma = _have_decimal_commas(rows, mark)
         found = Labels(rows, place, comma=comma)
         labels = choose_labels(found, each, how.skip_unlabelled)
         if labels.labelled is not None:
@@ -336,11 +336,16 @@ def _texts(rows: list[Row], column: int) -> list[str]:
     return [row.text(column) for row in rows]
 
 
+def _have_decimal_commas(rows: list[Row], mark: str) -> bool:
+    """Whether 1,5 is a number; where commas separate fields it is two."""
+    return mark != "," and tables.has_decimal_commas(rows)
+
+
 def _items(
     rows: list[Row], titles: dict[int, str], mark: str, how: How
 ) -> tuple[Any, str]:
     """Return the rows of several columns as vectors or tuples, and what they are."""
-    comma = mark != "," and tables.has_decimal_commas(rows)
+    comma = _have_decimal_commas(rows, mark)
     if not how.mixed:
         vectors = [_numbers_in(rows, k, title, comma) for k, title in titles.items()]
         warn_of_counts(dict(zip(titles.values(), vectors, strict=True)))
