@@ -30,6 +30,7 @@ CS = 10.0 ** np.array([0, 0.5, 1, -0.5, 1.5, -1, 2, -1.5, 2.5, -2, 3])  # times 
 LOGISTIC_CS = 10.0 ** np.arange(-1, 7)  # times 1 / unit
 ROW_CS = (1.0, 10.0, 0.1, 100.0, 1000.0)
 GAMMAS = (1.0, 0.3, 3.0, 0.1)  # times 1 / (items variance), as "scale"
+_NUDGE = 1e-10  # of the mean self-similarity
 LIMIT = 200_000  # an indefinite problem may keep LIBSVM busy for ever
 
 
@@ -68,7 +69,11 @@ def rbf_rows(S, codes, train, test, folds):
 
 def logistic_probabilities(K, new, codes, Cs):
     """Class probabilities of new items for each C, each fit from the last one."""
-    flip = Nystroem(kernel="precomputed", n_components=len(K), random_state=0).fit(K)
+    flip = Nystroem(kernel="precomputed", n_components=len(K), random_state=0)
+    try:
+        flip.fit(K)
+    except np.linalg.LinAlgError:  # LAPACK's SVD may not converge; a nudge helps
+        flip.fit(K + _NUDGE * unit(K) * np.eye(len(K)))
     model = LogisticRegression(warm_start=True, max_iter=1000, tol=1e-3)
     features, new = flip.transform(K), flip.transform(new)
     return [model.set_params(C=C).fit(features, codes).predict_proba(new) for C in Cs]
