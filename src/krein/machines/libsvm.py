@@ -39,6 +39,7 @@ _NEAR = 2e-3  # of the margin: what loose steps may have put on a wrong bound
 _AIM = 1e-2  # share of tol at which an interior point is put on its bounds
 _TO_ROUNDING = 1e-9  # tolerances up to this one are met to rounding
 _COPIED = 1000  # items; of a larger kernel at most a quarter is copied for the polish
+_SQUARED = 1e150  # bounds whose squares are numbers
 _RANK = 1e-13  # eigenvalues below this share of the largest are rounding
 _RIDGE = 1e-10  # of the mean curvature: a clipped kernel is singular
 
@@ -270,12 +271,15 @@ def _is_solved(unit: SVMDual, point: SVMPoint, tol: float) -> bool:
     return not np.isfinite(found.relative) or found.relative - found.rounding <= tol
 
 
+@np.errstate(all="ignore")
 def _on_features(unit: SVMDual, best: SVMPoint, tol: float) -> SVMPoint:
     """The better of `best` and the machine on the eigenvectors of a low rank.
 
     Bounds that are large beside a kernel of low rank make the systems of n variables
     singular; those of its features are not.
     """
+    if not float(unit.domain.upper.sum()) < _SQUARED:
+        return best
     values, V = scipy.linalg.eigh(unit.K, driver="evd", check_finite=False)
     kept = values > _RANK * float(values[-1])
     if 2 * np.count_nonzero(kept) > values.size or not kept.any():

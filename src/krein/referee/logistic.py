@@ -86,8 +86,11 @@ def _residual(fitted: Fitted, rows: list[Row], scores: list[Wide]) -> float:
 
 def _softmax(scores: list[Wide]) -> list[Wide]:
     """Return ``exp(F_k) / sum_j exp(F_j)`` for each row k."""
-    largest = np.max([row.high for row in scores], axis=0)
-    powers = [exponential(row - largest) for row in scores]
+    largest = scores[0]
+    for row in scores[1:]:
+        largest = row.where((row - largest).high > 0.0, largest)
+    # What is positive still is rounding of scores beyond all digits.
+    powers = [exponential(-(largest - row).positive()) for row in scores]
     total = powers[0]
     for power in powers[1:]:
         total = total + power
