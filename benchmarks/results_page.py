@@ -245,7 +245,7 @@ def against_the_best(errors):
         f"{each:.2f} points above the best of the {len(FIXED)} fixed strategies, "
         "chosen in hindsight for each similarity (the *regret*), "
         f"{without:.2f} above the best of those that choose no conversion, and "
-        f"{one:+.2f} from {title(FIXED[best])}, the best one for all."
+        f"{_apart(one)} {title(FIXED[best])}, the best one for all."
     )
 
 
@@ -259,11 +259,17 @@ def against_alike(rows, errors):
     named = f" ({'; '.join(much)})" if much else ""
     return (
         f"scikit-learn's `SVC`, tuned, has a mean error of {alike.mean():.2f} % on the "
-        f"conversion that {title(OURS)} ranks first, {lost.mean():+.2f} points against "
-        f"its own. Its largest lead is {lost[worst]:.1f} points, on "
+        f"conversion that {title(OURS)} ranks first; the model itself is "
+        f"{_apart(lost.mean())} that. The largest lead of `SVC` is {lost[worst]:.1f} points, on "
         f"{rows[worst]['name']}; it leads by {MUCH:g} points or more on "
         f"{len(much)} similarities{named}."
     )
+
+
+def _apart(difference):
+    """A difference of points in words."""
+    side = "below" if difference < 0 else "above"
+    return f"{abs(difference):.2f} points {side}"
 
 
 def title(strategy):
