@@ -12,6 +12,7 @@ import tracemalloc
 import warnings
 
 import scipy.linalg
+from scipy.spatial.distance import pdist, squareform
 from sklearn.datasets import make_classification
 
 from krein import (
@@ -71,10 +72,12 @@ def main(n):
     if n <= _SEARCHED:
         cases["SpectrumSVCCV"] = SpectrumSVCCV(), K
         cases["SimilarityClassifier"] = SimilarityClassifier(), K
+        converted = SimilarityClassifier(kind="distance")
+        cases["SimilarityClassifier, converted"] = converted, squareform(pdist(X))
     for name, (model, data) in cases.items():
         seconds = least_time(lambda: model.fit(data, y))  # noqa: B023
         memory = peak_memory(lambda: model.fit(data, y), n)  # noqa: B023
-        print(f"{name:<24} time {seconds / unit:5.2f}   memory {memory:4.1f}")
+        print(f"{name:<31} time {seconds / unit:5.2f}   memory {memory:4.1f}")
 
 
 if __name__ == "__main__":

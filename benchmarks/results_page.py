@@ -260,8 +260,8 @@ def against_alike(rows, errors):
     return (
         f"scikit-learn's `SVC`, tuned, has a mean error of {alike.mean():.2f} % on the "
         f"conversion that {title(OURS)} ranks first; the model itself is "
-        f"{_apart(lost.mean())} that. The largest lead of `SVC` is {lost[worst]:.1f} points, on "
-        f"{rows[worst]['name']}; it leads by {MUCH:g} points or more on "
+        f"{_apart(lost.mean())} that. The largest lead of `SVC` is {lost[worst]:.1f} "
+        f"points, on {rows[worst]['name']}; it leads by {MUCH:g} points or more on "
         f"{len(much)} similarities{named}."
     )
 
