@@ -281,7 +281,8 @@ def test_where_svc_is_better_is_said():
     for ours, words in ((15.9, "on 0 similarities."), (16.0, "on 1 similarities (one")):
         rows, errors = made_results(page, similarity=[ours, 20.0, 20.0, 20.0])
         text = page["against_alike"](rows, errors)
-        assert f"largest lead is {ours - 12:.1f} points, on one, dtw" in text
+        lead = f"largest lead of `SVC` is {ours - 12:.1f} points, on one, dtw"
+        assert lead in text
         assert words in text
 
 
@@ -296,7 +297,8 @@ def test_regret_is_against_the_best_of_each_similarity():
     text = page["against_the_best"](errors)
     assert f"{(9 - 3 + 3) / 4:.2f} points above the best of the 14" in text
     assert f"{(9 - 8 - 8) / 4:.2f} above the best of those that choose no" in text
-    assert "+0.75 from SVC, conversion chosen, the best one for all" in text
+    assert "0.75 points above SVC, conversion chosen, the best one for all" in text
+    assert page["_apart"](-0.5) == "0.50 points below"
 
 
 def test_data_sets_are_counted_once_in_a_duel():
