@@ -26,7 +26,7 @@ OPTIONS = {
         "probability": FLAG, "class_weight": WEIGHTS, "approximation": LANDMARKS,
     },
     "KreinSVC": {
-        "C": [0.1, 10.0], "lam_neg": [0.5, 2.0], "sparse": FLAG, "probability": FLAG,
+        "C": [0.1, 10.0], "lam_neg": [0.5, 2.0], "probability": FLAG,
         "approximation": LANDMARKS,
     },
     "ProxySVC": {

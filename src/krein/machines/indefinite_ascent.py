@@ -23,6 +23,7 @@ _IDLE = 10  # steps in a row without a gain: rounding allows no more
 _CHECK = 20  # steps between two looks at what they are worth
 
 
+@np.errstate(all="ignore")  # a direction beyond the largest number is not taken
 def ascended(problem: SVMDual, start: SVMPoint, tol: float) -> SVMPoint:
     """The best point by certificate on the way up from `start`.
 
@@ -74,6 +75,8 @@ def _along_the_free(
     items = F % problem.K.shape[0]
     H = y[:, None] * problem.K[np.ix_(items, items)] * y
     h = _newton(H, y, slope)
+    if not np.isfinite(h).all():
+        return None
     gain = float(slope @ h)
     x = point.a[F]
     with np.errstate(divide="ignore", invalid="ignore"):
