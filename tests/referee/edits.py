@@ -146,6 +146,24 @@ def movement(before, model, problem):
     return float(np.max(shares))
 
 
+MOVES = [1e-5, 1e-2, 1.0, 1e6, -1e9]
+LEAST = 1e-6  # change of an output, as a share of the largest of its row
+
+
+def unnoticed(model, problem, rng):
+    """Edits of what predicts that move an output and that the referee passes."""
+    before = outputs(model, problem.X)
+    found = []
+    for name in EDITS:
+        for amount in MOVES:
+            edited = applied(name, model, rng, amount)
+            if edited is None or movement(before, edited, problem) <= LEAST:
+                continue
+            if judged(edited, problem) is not False:
+                found.append((name, amount))
+    return found
+
+
 # --------------------------------------------------------------------- what is claimed
 
 
